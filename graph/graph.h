@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/tensor.h"
+
+namespace opsmith::graph {
+
+class Graph;
+
+/// One extent of a value: a number, a named symbol ("N", "DynamicDimension.0") or unknown.
+struct Dimension {
+  std::optional<int64_t> size;
+  std::string symbol;  ///< empty when the size is known or nothing is known
+
+  Dimension() = default;
+  Dimension(int64_t known) : size(known) {}  // NOLINT: a number is a dimension
+  static Dimension named(std::string symbol_name) {
+    Dimension dimension;
+    dimension.symbol = std::move(symbol_name);
+    return dimension;
+  }
+  bool known() const { return size.has_value(); }
+  bool operator==(const Dimension&) const = default;
+};
+
+using SymbolicShape = std::vector<Dimension>;
+
+std::string to_string(const SymbolicShape& shape);
+/// The shape as numbers when every dimension is known.
+std::optional<Shape> concrete(const SymbolicShape& shape);
+
+/// Index of a value in its graph.
+using ValueId = int32_t;
+/// An optional input or output that is not there.
+inline constexpr ValueId kNoValue = -1;
+
+/// A tensor that flows through a graph. Exactly one of these holds: it is a graph input, a
+/// constant, the output of a node, or captured by name from the enclosing graph.
+struct Value {
+  std::string name;
+  ElementType type = ElementType::Undefined;
+  std::optional<SymbolicShape> shape;  ///< nullopt: not even the rank is known
+  std::optional<Tensor> constant;      ///< shared, never copied by passes
+  bool captured = false;               ///< defined in the graph around this subgraph
+};
+
+/// An attribute that opsmith does not interpret, kept as the serialized ONNX AttributeProto.
+struct OpaqueAttribute {
+  std::string bytes;
+};
+
+using Attribute =
+    std::variant<int64_t, float, std::string, Tensor, std::shared_ptr<Graph>, std::vector<int64_t>,
+                 std::vector<float>, std::vector<std::string>, std::vector<Tensor>,
+                 std::vector<std::shared_ptr<Graph>>, OpaqueAttribute>;
+
+/// One operation. The domain of ONNX's own operators is "".
+struct Node {
+  std::string name;
+  std::string domain;
+  std::string type;  ///< "Conv"
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::map<std::string, Attribute> attributes;
+
+  bool is(const std::string& op_type) const { return domain.empty() && type == op_type; }
+  ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
+  ValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : kNoValue; }
+
+  int64_t integer(const std::string& attribute, int64_t fallback) const;
+  float real(const std::string& attribute, float fallback) const;
+  std::string text(const std::string& attribute, const std::string& fallback) const;
+  std::vector<int64_t> integers(const std::string& attribute,
+                                const std::vector<int64_t>& fallback = {}) const;
+};
+
+/// Values and nodes; nodes stand in topological order. Values are never renumbered by edits;
+/// `compact` drops the unused ones.
+class Graph {
+ public:
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+
+  ValueId add_value(Value value);
+  /// A value with a fresh name that begins with `hint`.
+  ValueId add_unnamed(const std::string& hint, ElementType type = ElementType::Undefined,
+                      std::optional<SymbolicShape> shape = std::nullopt);
+  ValueId add_constant(const std::string& hint, Tensor tensor);
+  /// Appends a node and returns its first output (further outputs are in nodes.back()).
+  ValueId add_node(const std::string& type, std::vector<ValueId> node_inputs,
+                   std::map<std::string, Attribute> attributes = {}, size_t output_count = 1,
+                   const std::string& domain = "", const std::string& node_name = "");
+
+  const Value& value(ValueId id) const { return values_.at(static_cast<size_t>(id)); }
+  Value& value(ValueId id) { return values_.at(static_cast<size_t>(id)); }
+  size_t value_count() const { return values_.size(); }
+  std::optional<ValueId> find(const std::string& value_name) const;
+  /// A name that no value has, beginning with `hint`.
+  std::string unique_name(const std::string& hint) const;
+
+  /// nullptr when the value is not a constant.
+  const Tensor* constant(ValueId id) const;
+
+  /// For each value the index of the node that makes it, -1 if none. O(nodes); compute once.
+  std::vector<int32_t> producers() const;
+  /// For each value the indices of the nodes that read it (subgraph captures included).
+  std::vector<std::vector<int32_t>> consumers() const;
+
+  /// Makes every reader of `from`, the graph outputs included, read `to`. If `from` is a graph
+  /// output its name moves to `to` (names of inputs and outputs are kept, always).
+  void replace_uses(ValueId from, ValueId to);
+
+  /// Orders nodes topologically. Throws UserError naming a node on a cycle.
+  void sort();
+  /// Drops values that nothing refers to and renumbers the rest.
+  void compact();
+
+ private:
+  std::vector<Value> values_;
+};
+
+/// A function of the model: an operator defined by a body of other operators.
+struct Function {
+  std::string domain;
+  std::string name;
+  std::vector<std::string> attributes;
+  std::map<std::string, int64_t> opsets;
+  std::string documentation;
+  Graph body;
+};
+
+struct Model {
+  Graph graph;
+  std::map<std::string, int64_t> opsets;  ///< domain to version; "" is ONNX's own
+  std::vector<Function> functions;
+  int64_t ir_version = 8;
+  std::string producer;
+  std::string producer_version;
+  std::string documentation;
+  std::map<std::string, std::string> metadata;
+  std::string source;  ///< the file it came from, for messages
+
+  int64_t opset() const;
+  const Function* find_function(const std::string& domain, const std::string& name) const;
+};
+
+}  // namespace opsmith::graph
