@@ -39,6 +39,30 @@ ElementType parse_element_type(const std::string& text);
 
 template <typename T>
 ElementType element_type_of();
+template <>
+ElementType element_type_of<float>();
+template <>
+ElementType element_type_of<double>();
+template <>
+ElementType element_type_of<int8_t>();
+template <>
+ElementType element_type_of<int16_t>();
+template <>
+ElementType element_type_of<int32_t>();
+template <>
+ElementType element_type_of<int64_t>();
+template <>
+ElementType element_type_of<uint8_t>();
+template <>
+ElementType element_type_of<uint16_t>();
+template <>
+ElementType element_type_of<uint32_t>();
+template <>
+ElementType element_type_of<uint64_t>();
+template <>
+ElementType element_type_of<bool>();
+template <>
+ElementType element_type_of<std::string>();
 
 using Shape = std::vector<int64_t>;
 
@@ -92,7 +116,8 @@ class Tensor {
   Tensor reshaped(Shape shape) const;
   Tensor clone() const;
 
-  /// Elements converted as by a C++ cast (Float16 and BFloat16 through Float32).
+  /// Elements converted as by a C++ cast (Float16 and BFloat16 through Float32), but defined
+  /// everywhere: reals saturate to the range of an integer type, NaN becomes 0.
   Tensor cast(ElementType type) const;
 
  private:

@@ -1,0 +1,120 @@
+#include "support/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "support/error.h"
+
+namespace opsmith {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string why() { return std::strerror(errno); }
+
+/// Closes a descriptor on every way out.
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+size_t open_regular(const std::string& path, Descriptor& file) {
+  file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file.fd < 0) throw UserError("cannot open '" + path + "': " + why());
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) throw UserError("cannot read '" + path + "': " + why());
+  if (!S_ISREG(info.st_mode)) throw UserError("'" + path + "' is not a regular file");
+  return static_cast<size_t>(info.st_size);
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  Descriptor file;
+  std::string bytes(open_regular(path, file), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw UserError("cannot read '" + path + "': " + (n < 0 ? why() : "it shrank"));
+    done += static_cast<size_t>(n);
+  }
+  return bytes;
+}
+
+void write_file(const std::string& path, std::string_view bytes, bool owner_only) {
+  static std::atomic<unsigned> counter{0};
+  const std::string beside =
+      path + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
+  const auto fail = [&](const std::string& reason) {
+    ::unlink(beside.c_str());
+    throw UserError("cannot write '" + path + "': " + reason);
+  };
+  {
+    Descriptor file;
+    file.fd =
+        ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_only ? 0600 : 0666);
+    if (file.fd < 0) fail(why());
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail(why());
+      done += static_cast<size_t>(n);
+    }
+    if (::fsync(file.fd) != 0 && errno != EINVAL) fail(why());
+  }
+  if (::rename(beside.c_str(), path.c_str()) != 0) fail(why());
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+  Descriptor file;
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  mapped->size_ = open_regular(path, file);
+  if (mapped->size_ > 0) {
+    void* data = ::mmap(nullptr, mapped->size_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd, 0);
+    if (data == MAP_FAILED) throw UserError("cannot map '" + path + "': " + why());
+    mapped->data_ = data;
+  }
+  return mapped;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+std::string set_aside(const std::string& path) {
+  const std::string aside = path + ".damaged";
+  std::error_code error;
+  fs::rename(path, aside, error);
+  return error ? std::string() : aside;
+}
+
+std::string cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return std::string(cache) + "/opsmith";
+  }
+  const char* home = std::getenv("HOME");
+  return (home != nullptr && *home != '\0' ? std::string(home) : std::string("/tmp")) +
+         "/.cache/opsmith";
+}
+
+void make_folder(const std::string& path, bool owner_only) {
+  std::error_code error;
+  const bool created = fs::create_directories(path, error);
+  if (error) throw UserError("cannot create the folder '" + path + "': " + error.message());
+  if (!fs::is_directory(path)) throw UserError("'" + path + "' is not a folder");
+  if (created && owner_only) fs::permissions(path, fs::perms::owner_all, error);
+}
+
+}  // namespace opsmith
