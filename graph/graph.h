@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,11 @@ struct Value {
   std::optional<SymbolicShape> shape;  ///< nullopt: not even the rank is known
   std::optional<Tensor> constant;      ///< shared, never copied by passes
   bool captured = false;               ///< defined in the graph around this subgraph
+  /// What opsmith does not interpret, kept for the export: the serialized ONNX TypeProto of a
+  /// value that is no tensor (a sequence) or has an element type of its own (complex, float8), and
+  /// the serialized TensorProto of a constant of such a type.
+  std::string opaque_type;
+  std::shared_ptr<const std::string> opaque_constant;
 };
 
 /// An attribute that opsmith does not interpret, kept as the serialized ONNX AttributeProto.
@@ -74,12 +80,27 @@ struct Node {
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
   ValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : kNoValue; }
 
+  bool has(const std::string& attribute) const { return attributes.count(attribute) != 0; }
+
+  /// The attribute, or `fallback` where the node has none. Throws UserError naming the node when
+  /// it is of another type.
   int64_t integer(const std::string& attribute, int64_t fallback) const;
   float real(const std::string& attribute, float fallback) const;
   std::string text(const std::string& attribute, const std::string& fallback) const;
   std::vector<int64_t> integers(const std::string& attribute,
                                 const std::vector<int64_t>& fallback = {}) const;
+  /// nullptr where there is none.
+  const Tensor* tensor(const std::string& attribute) const;
 };
+
+/// "Conv 'conv1'", with the domain where it is not ONNX's own: how messages name a node.
+std::string describe(const Node& node);
+
+/// Visits the graphs among the attributes of a node (the branches of an If, the body of a Loop).
+/// The second form lets `visit` change them: a graph that copies of the node share is copied first.
+void for_each_subgraph(const Node& node, const std::function<void(const Graph&)>& visit);
+void for_each_subgraph(Node& node, const std::function<void(Graph&)>& visit);
+bool has_subgraphs(const Node& node);
 
 /// Values and nodes; nodes stand in topological order. Values are never renumbered by edits;
 /// `compact` drops the unused ones.
@@ -116,8 +137,16 @@ class Graph {
   std::vector<std::vector<int32_t>> consumers() const;
 
   /// Makes every reader of `from`, the graph outputs included, read `to`. If `from` is a graph
-  /// output its name moves to `to` (names of inputs and outputs are kept, always).
-  void replace_uses(ValueId from, ValueId to);
+  /// output its name moves to `to` (names of inputs and outputs are kept, always). Where that
+  /// cannot be, because `to` is an input, an output or captured itself, the graph output goes on
+  /// reading `from`, and the answer is false.
+  bool replace_uses(ValueId from, ValueId to);
+  bool is_input(ValueId id) const;
+  bool is_output(ValueId id) const;
+
+  /// Names that this graph, as the body of a node, takes from the graphs around it, those of
+  /// nested subgraphs included; sorted.
+  std::vector<std::string> captures() const;
 
   /// Orders nodes topologically. Throws UserError naming a node on a cycle.
   void sort();
@@ -149,7 +178,7 @@ struct Model {
   std::map<std::string, std::string> metadata;
   std::string source;  ///< the file it came from, for messages
 
-  int64_t opset() const;
+  int64_t opset() const;  ///< of ONNX's own operators; 1 where the model imports none
   const Function* find_function(const std::string& domain, const std::string& name) const;
 };
 
