@@ -11,6 +11,8 @@
 
 namespace opsmith::expression {
 
+/// Functions of one value, as IEEE 754 and C have them. Round is half to even; Sign gives -1, 0 or
+/// 1; Not gives 1 for zero, else 0.
 enum class Unary : uint8_t {
   Negate,
   Absolute,
@@ -28,6 +30,9 @@ enum class Unary : uint8_t {
   Sign,
   Not,
 };
+/// Functions of two values. Minimum and Maximum give NaN when either is NaN (as ONNX and IEEE
+/// 754-2019 `maximum`). Division of integers truncates as in C; by zero it gives 0. Modulo has the
+/// sign of its divisor for integers and floats alike. Comparisons, And and Or give 0 or 1.
 enum class Binary : uint8_t {
   Add,
   Subtract,
@@ -102,7 +107,24 @@ Scalar minimum(const Scalar& a, const Scalar& b);
 Scalar maximum(const Scalar& a, const Scalar& b);
 
 bool operator==(const Scalar& a, const Scalar& b);  ///< structural
+/// The text form of docs/expressions.md.
 std::string to_string(const Scalar& scalar);
+/// "exp", "less_equal", ...: the name in the text form. Negate and the arithmetic of `+ - * /` have
+/// one too, but print as signs.
+const char* function_name(Unary function);
+const char* function_name(Binary function);
+
+/// The element type in which the value of `scalar` is computed, given the types of its tensors and
+/// of the reduced value `_`. Constants and Undefined adapt to the other operand; a float beats an
+/// integer, wider beats narrower; of one width f16 with bf16 give f32 and mixed signs the signed
+/// type. Positions are i64; comparisons and logic are Bool. Functions such as exp of an integer
+/// give f32. A scalar of constants only is Undefined.
+ElementType type_of(const Scalar& scalar,
+                    const std::function<ElementType(const std::string& tensor)>& tensor_type,
+                    ElementType reduced_type);
+/// The type in which two operands meet, as described at type_of.
+ElementType promote(ElementType a, ElementType b);
+bool is_float(ElementType type);
 
 /// Every Read inside, in order of appearance.
 std::vector<Scalar> reads(const Scalar& scalar);
