@@ -30,7 +30,7 @@ class Index {
   const std::string& name() const { return node_->name; }  ///< of a Symbol or an Iterator
   const Index& left() const { return *node_->left; }       ///< of the other kinds
   const Index& right() const { return *node_->right; }
-  bool has_within() const { return node_->has_within; }    ///< a Within stands somewhere inside
+  bool has_within() const { return node_->has_within; }  ///< a Within stands somewhere inside
   bool is_constant() const { return kind() == Kind::Constant; }
   bool is_constant(int64_t v) const { return is_constant() && value() == v; }
 

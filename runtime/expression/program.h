@@ -19,6 +19,8 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+/// Product and Sum of nothing are 1 and 0, Maximum and Minimum of nothing the infinities (for
+/// integers the limits of the type). NaN wins in Maximum and Minimum.
 enum class Reduction : uint8_t { None, Sum, Maximum, Minimum, Product };
 
 /// Computes one tensor:
@@ -43,6 +45,7 @@ struct Stage {
   std::vector<Index> target;
   std::vector<Index> target_shape;
 
+  bool operator==(const Stage&) const = default;
   bool scatters() const { return !target.empty(); }
   /// Extents of the tensor that the stage makes.
   std::vector<Index> shape() const;
@@ -52,6 +55,7 @@ struct TensorDeclaration {
   std::string name;
   ElementType type = ElementType::Float32;
   std::vector<Index> shape;
+  bool operator==(const TensorDeclaration&) const = default;
 };
 
 /// A tensor-expression program over named size symbols. Stages may read inputs, weights and
@@ -62,6 +66,8 @@ struct Program {
   std::vector<TensorDeclaration> weights;
   std::vector<Stage> stages;
   std::vector<std::string> outputs;  ///< names of stages
+
+  bool operator==(const Program&) const = default;
 
   const Stage* find_stage(const std::string& stage_name) const;
   /// Shape of an input, weight or stage. Throws InternalError when there is none of that name.
@@ -86,9 +92,10 @@ void validate(const Program& program);
 /// Replaces bound symbols by numbers and simplifies.
 Program instantiate(const Program& program, const Binding& binding);
 
-/// Multiply-accumulates: per stage with a sum, the size of axes and reduction axes times
-/// max(factors - 1, 1), where factors are the reads multiplied in the body; 0 for other stages.
-/// Symbols must be bound.
+/// Multiply-accumulates: per stage with a sum or a scatter, the size of axes and reduction axes
+/// times max(factors - 1, 1), where factors are the reads multiplied in the body; 0 for other
+/// stages. Symbols must be bound.
+int64_t multiply_accumulates(const Stage& instantiated);
 int64_t multiply_accumulates(const Program& instantiated);
 /// Elements of all weights. Symbols must be bound.
 int64_t parameter_count(const Program& instantiated);

@@ -150,8 +150,7 @@ Scalar with_operands(const Scalar& scalar, std::vector<Scalar> operands) {
       return Scalar::binary(scalar.binary_function(), std::move(operands[0]),
                             std::move(operands[1]));
     case Scalar::Kind::Select:
-      return Scalar::select(std::move(operands[0]), std::move(operands[1]),
-                            std::move(operands[2]));
+      return Scalar::select(std::move(operands[0]), std::move(operands[1]), std::move(operands[2]));
     case Scalar::Kind::Cast:
       return Scalar::cast(scalar.type(), std::move(operands[0]));
     default:
@@ -199,7 +198,7 @@ ElementType promote(ElementType a, ElementType b) {
   // One width, not equal: the signed type, or an integer rather than Bool.
   const bool first = a == ElementType::Int8 || a == ElementType::Int16 || a == ElementType::Int32 ||
                      a == ElementType::Int64 || b == ElementType::Bool;
-  return first && b != ElementType::Int8 ? a : b;
+  return first ? a : b;
 }
 
 ElementType type_of(const Scalar& scalar,

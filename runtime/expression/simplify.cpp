@@ -54,7 +54,7 @@ struct Polynomial {
 
   static Polynomial constant(int64_t value) {
     Polynomial result;
-    result.accumulate({}, value);
+    result.add_term({}, value);
     return result;
   }
   static Polynomial atom(Index index) {
@@ -62,7 +62,7 @@ struct Polynomial {
     result.terms[{std::move(index)}] = 1;
     return result;
   }
-  void accumulate(const Monomial& monomial, int64_t coefficient) {
+  void add_term(const Monomial& monomial, int64_t coefficient) {
     if (coefficient == 0) return;
     const auto [place, fresh] = terms.try_emplace(monomial, coefficient);
     if (fresh) return;
@@ -71,7 +71,7 @@ struct Polynomial {
   }
   void accumulate(const Polynomial& other, int64_t factor = 1) {
     for (const auto& [monomial, coefficient] : other.terms) {
-      accumulate(monomial, multiply(coefficient, factor));
+      add_term(monomial, multiply(coefficient, factor));
     }
   }
   std::optional<int64_t> as_constant() const {
@@ -92,7 +92,7 @@ Polynomial product(const Polynomial& a, const Polynomial& b) {
       Monomial merged(left);
       merged.insert(merged.end(), right.begin(), right.end());
       std::sort(merged.begin(), merged.end(), IndexLess());
-      result.accumulate(merged, multiply(x, y));
+      result.add_term(merged, multiply(x, y));
     }
   }
   return result;
@@ -256,12 +256,12 @@ class Simplifier {
     std::pair<Polynomial, Polynomial> parts;
     for (const auto& [monomial, coefficient] : p.terms) {
       if (monomial.empty()) {
-        parts.first.accumulate(monomial, floor_divide(coefficient, divisor));
-        parts.second.accumulate(monomial, floor_modulo(coefficient, divisor));
+        parts.first.add_term(monomial, floor_divide(coefficient, divisor));
+        parts.second.add_term(monomial, floor_modulo(coefficient, divisor));
       } else if (coefficient % divisor == 0) {
-        parts.first.accumulate(monomial, coefficient / divisor);
+        parts.first.add_term(monomial, coefficient / divisor);
       } else {
-        parts.second.accumulate(monomial, coefficient);
+        parts.second.add_term(monomial, coefficient);
       }
     }
     return parts;
@@ -285,8 +285,8 @@ class Simplifier {
       if (scaled.as_constant()) continue;
       const auto block = block_of(rest, size);
       if (!block) continue;
-      scaled.accumulate({}, *block);
-      rest.accumulate({}, multiply(-*block, size));
+      scaled.add_term({}, *block);
+      rest.add_term({}, multiply(-*block, size));
       return Grain{size, std::move(scaled), std::move(rest)};
     }
     return std::nullopt;
@@ -311,7 +311,7 @@ class Simplifier {
     if (d == 1) return p;
     auto [whole, rest] = split(p, d);
     if (const auto block = block_of(rest, d)) {
-      whole.accumulate({}, *block);
+      whole.add_term({}, *block);
       return whole;
     }
     if (const auto coarse = grain(rest, d)) {
@@ -324,7 +324,7 @@ class Simplifier {
         !__builtin_mul_overflow(atom->right().value(), d, &divisor)) {
       // (x / e + c) / d = (x + c e) / (d e)
       Polynomial inner = polynomial(atom->left());
-      inner.accumulate({}, multiply(rest.constant_term(), atom->right().value()));
+      inner.add_term({}, multiply(rest.constant_term(), atom->right().value()));
       whole.accumulate(divide(inner, divisor));
       return whole;
     }
@@ -342,8 +342,8 @@ class Simplifier {
     if (d == 1) return {};
     Polynomial rest;
     for (const auto& [monomial, coefficient] : p.terms) {
-      const bool reduce = monomial.empty() || coefficient % d == 0 || coefficient >= d ||
-                          coefficient <= -d;
+      const bool reduce =
+          monomial.empty() || coefficient % d == 0 || coefficient >= d || coefficient <= -d;
       const int64_t kept = reduce ? floor_modulo(coefficient, d) : coefficient;
       const Index* atom = monomial.size() == 1 ? &monomial.front() : nullptr;
       if (kept != 0 && atom && atom->kind() == Kind::Mod && positive_constant(atom->right()) &&
@@ -351,11 +351,11 @@ class Simplifier {
         // (x mod (d f)) mod d = x mod d
         rest.accumulate(polynomial(atom->left()), kept);
       } else {
-        rest.accumulate(monomial, kept);
+        rest.add_term(monomial, kept);
       }
     }
     if (const auto block = block_of(rest, d)) {
-      rest.accumulate({}, multiply(-*block, d));
+      rest.add_term({}, multiply(-*block, d));
       return rest;
     }
     if (const auto coarse = grain(rest, d)) {
@@ -373,17 +373,17 @@ class Simplifier {
     const auto& [factors, scale] = *divisor.terms.begin();
     std::pair<Polynomial, Polynomial> parts;
     for (const auto& [monomial, coefficient] : p.terms) {
-      const bool divisible = coefficient % scale == 0 &&
-                             std::includes(monomial.begin(), monomial.end(), factors.begin(),
-                                           factors.end(), IndexLess());
+      const bool divisible =
+          coefficient % scale == 0 && std::includes(monomial.begin(), monomial.end(),
+                                                    factors.begin(), factors.end(), IndexLess());
       if (!divisible) {
-        parts.second.accumulate(monomial, coefficient);
+        parts.second.add_term(monomial, coefficient);
         continue;
       }
       Monomial left;
       std::set_difference(monomial.begin(), monomial.end(), factors.begin(), factors.end(),
                           std::back_inserter(left), IndexLess());
-      parts.first.accumulate(left, coefficient / scale);
+      parts.first.add_term(left, coefficient / scale);
     }
     return parts;
   }
@@ -448,8 +448,8 @@ class Simplifier {
                           positive_constant(high.right()) &&
                           !__builtin_mul_overflow(high.right().value(), size, &joined);
         if (!whole && !part) continue;
-        p.accumulate({low}, -k);
-        p.accumulate({high}, -stride);
+        p.add_term({low}, -k);
+        p.add_term({high}, -stride);
         Polynomial inner = polynomial(low.left());
         p.accumulate(whole ? inner : modulo(inner, joined), k);
         return recombine(std::move(p));
