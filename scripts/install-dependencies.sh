@@ -10,7 +10,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler libeigen3-dev libspdlog-dev libfmt-dev
   libcli11-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev llvm-19-dev
   # tests, benchmarks and data
-  libgtest-dev libbenchmark-dev libonnx-testdata dataset-fashion-mnist clang-format
+  libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata dataset-fashion-mnist clang-format
 )
 
 missing=()

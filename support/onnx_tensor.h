@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "support/tensor.h"
+
+namespace opsmith {
+
+struct NamedTensor {
+  std::string name;  ///< often empty
+  Tensor tensor;
+};
+
+/// Reads and writes a file that holds one serialized TensorProto ("input_0.pb" of ONNX's test
+/// data). Throws UserError naming the file and what is wrong with it.
+NamedTensor read_onnx_tensor(const std::string& path);
+void write_onnx_tensor(const std::string& path, const NamedTensor& tensor);
+
+}  // namespace opsmith
