@@ -181,8 +181,8 @@ const char* reduction_name(Reduction reduction) {
 std::string print_stage(const Stage& stage) {
   std::string line = "  " + text::name(stage.name) + ": " + to_string(stage.type);
   if (stage.scatters()) {
-    line += print_indices(stage.target_shape) + " at " + print_indices(stage.target) + " over (" +
-            print_axes(stage.axes) + ")";
+    line += print_indices(stage.target_shape) + " over (" + print_axes(stage.axes) + ") at " +
+            print_indices(stage.target);
   } else {
     line += "[" + print_axes(stage.axes) + "]";
   }

@@ -51,6 +51,13 @@ ElementType Program::type_of(const std::string& tensor_name) const {
   no_such_tensor(*this, tensor_name);
 }
 
+ElementType reduced_type(const Program& program, const Stage& stage) {
+  if (stage.reduction != Reduction::None) return stage.accumulation;
+  const auto tensor_type = [&](const std::string& tensor) { return program.type_of(tensor); };
+  const ElementType type = type_of(stage.body, tensor_type, ElementType::Undefined);
+  return type == ElementType::Undefined ? stage.type : type;
+}
+
 std::vector<std::string> Program::symbols() const {
   std::set<std::string> found;
   transform_program_indices(*this, [&](const Index& index, const Stage*) {

@@ -77,8 +77,14 @@ struct Program {
   std::vector<std::string> symbols() const;
 };
 
-/// Stable text form; parse(print(p)) equals p. Throws UserError with line and column.
+/// The type of `_` in the epilogue of a stage: of its accumulation when it reduces, otherwise that
+/// of the body (of the stage, when the body is made of constants only).
+ElementType reduced_type(const Program& program, const Stage& stage);
+
+/// Stable text form (docs/expressions.md); parse(print(p)) equals p for every valid program.
 std::string print(const Program& program);
+/// Throws UserError with line, column and what was expected there. Only the form is checked: see
+/// `validate`.
 Program parse(const std::string& text);
 
 /// 128 bits in hex, the same on every machine; depends on the printed form with tensor, iterator

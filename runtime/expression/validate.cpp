@@ -1,3 +1,4 @@
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -75,6 +76,7 @@ class Validator {
     if (stage.reduction == Reduction::None && !stage.reduction_axes.empty()) {
       fault(where + "it has reduction axes but no reduction");
     }
+    if (std::isnan(stage.fill)) fault(where + "its fill is not a number");
     if (stage.target.size() != stage.target_shape.size()) {
       fault(where + "its target has another rank than its target shape");
     }
