@@ -11,18 +11,20 @@
 
 namespace opsmith::kernels {
 
+using graph::describe;
+
 /// What a lowering sees of a node: shapes are concrete, constants known.
 struct LoweringContext {
   const graph::Model* model = nullptr;
-  const graph::Graph* graph = nullptr;
   std::vector<Shape> input_shapes;  ///< of absent inputs: empty
   std::vector<ElementType> input_types;
-  std::vector<Shape> output_shapes;
-  std::vector<ElementType> output_types;
+  std::vector<const Tensor*> constants;  ///< per input; nullptr where it is not constant
 };
 
 /// A node as an expression: program inputs "x0", "x1"... stand for data inputs and weights for
-/// constant ones; `arguments[i]` is the node input that the i-th input-or-weight is.
+/// constant ones; `arguments[i]` is the node input that the i-th input-or-weight is (inputs
+/// first). Constants of one element are written into the program. The program's outputs are the
+/// node's first outputs.
 struct Lowered {
   expression::Program program;
   std::vector<int> arguments;
@@ -32,19 +34,40 @@ struct Lowered {
 /// kernel). Throws Unsupported naming the node.
 using Lowering = std::function<std::optional<Lowered>(const graph::Node&, const LoweringContext&)>;
 
-/// Computes a node plainly on row-major tensors. Inputs that are absent are undefined tensors.
-using PlainKernel = std::function<std::vector<Tensor>(const graph::Node&, const graph::Model& model,
-                                                      std::span<const Tensor> inputs)>;
+/// One call of a plain kernel: inputs are row-major, absent ones undefined tensors.
+struct PlainCall {
+  const graph::Node& node;
+  const graph::Model& model;
+  std::span<const Tensor> inputs;
+  /// Where output i is to be written; returns an undefined tensor to decline. May be empty.
+  std::function<Tensor(size_t, ElementType, const Shape&)> place;
+
+  int64_t opset() const { return model.opset(); }
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].defined(); }
+  /// Input i. Throws UserError naming the node when it is absent.
+  const Tensor& input(size_t i) const;
+  /// Memory for output i, uninitialised.
+  Tensor output(size_t i, ElementType type, const Shape& shape) const;
+  /// Input i as 64-bit integers (any integer type), `fallback` when it is absent.
+  std::vector<int64_t> integers(size_t i, const std::vector<int64_t>& fallback = {}) const;
+};
+
+/// Computes a node plainly on row-major tensors.
+using PlainKernel = std::function<std::vector<Tensor>(const PlainCall&)>;
 
 /// How a graph operator is run; one line per operator in its family's file. At least one of the
-/// two is there.
+/// two is there. Where both are, the lowering comes first and the plain kernel takes what it
+/// declines (element types other than f32, rare attributes).
 struct KernelDefinition {
-  std::string type;  ///< "Conv" of ONNX's domain, "opsmith.Substituted" otherwise
+  std::string type;  ///< "Conv" of ONNX's domain; "opsmith" stands for all synthesized operators
   Lowering lowering;
   PlainKernel plain;
 };
 
 /// nullptr when there is none.
 const KernelDefinition* find_kernel(const std::string& domain, const std::string& type);
+
+/// Names of all operators of ONNX's domain that can be run, sorted.
+std::vector<std::string> supported_operators();
 
 }  // namespace opsmith::kernels

@@ -1,0 +1,45 @@
+#include "runtime/kernels/attributes.h"
+#include "runtime/kernels/families.h"
+#include "runtime/kernels/plain/remap.h"
+
+// Expand and Tile.
+namespace opsmith::kernels {
+namespace {
+
+std::vector<Tensor> repeat(const PlainCall& call, const Tensor& x, const Shape& shape) {
+  std::vector<std::vector<int64_t>> sources(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    for (int64_t p = 0; p < shape[i]; ++p) sources[i].push_back(p % x.shape()[i]);
+  }
+  Tensor y = call.output(0, x.type(), shape);
+  remap(x, sources, nullptr, y, call.node);
+  return {y};
+}
+
+std::vector<Tensor> expand(const PlainCall& call) {
+  const Tensor& x = call.input(0);
+  Shape shape = broadcast_shapes(x.shape(), call.integers(1), call.node);
+  Shape padded(shape.size() - x.shape().size(), 1);
+  padded.insert(padded.end(), x.shape().begin(), x.shape().end());
+  return repeat(call, x.reshaped(padded), shape);
+}
+
+std::vector<Tensor> tile(const PlainCall& call) {
+  const Tensor& x = call.input(0);
+  std::vector<int64_t> repeats = call.integers(1);
+  if (repeats.size() != x.shape().size()) {
+    throw UserError(describe(call.node) + ": " + std::to_string(repeats.size()) + " repeats for " +
+                    std::to_string(x.rank()) + " dimensions");
+  }
+  Shape shape = x.shape();
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] *= repeats[i];
+  return repeat(call, x, shape);
+}
+
+}  // namespace
+
+std::vector<KernelDefinition> repeat_kernels() {
+  return {{"Expand", nullptr, expand}, {"Tile", nullptr, tile}};
+}
+
+}  // namespace opsmith::kernels

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels/attributes.h"
+#include "runtime/kernels/families.h"
+#include "runtime/kernels/plain/remap.h"
+
+// Resize and Upsample: along one dimension after the other, each output position a weighted sum of
+// one (nearest), two (linear) or four (cubic) input positions.
+namespace opsmith::kernels {
+namespace {
+
+struct Tap {
+  int64_t position;
+  double weight;
+};
+
+struct ResizeMode {
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75;
+  bool exclude_outside = false;
+};
+
+double original_coordinate(const ResizeMode& mode, int64_t x, double scale, int64_t from,
+                           int64_t to) {
+  auto position = static_cast<double>(x);
+  if (mode.coordinates == "asymmetric") return position / scale;
+  if (mode.coordinates == "align_corners") {
+    return to == 1 ? 0 : position * static_cast<double>(from - 1) / static_cast<double>(to - 1);
+  }
+  if (mode.coordinates == "pytorch_half_pixel" && to == 1) return 0;
+  if (mode.coordinates == "tf_half_pixel_for_nn") return (position + 0.5) / scale;
+  return (position + 0.5) / scale - 0.5;
+}
+
+int64_t nearest_position(const ResizeMode& mode, double x) {
+  if (mode.nearest == "floor") return static_cast<int64_t>(std::floor(x));
+  if (mode.nearest == "ceil") return static_cast<int64_t>(std::ceil(x));
+  double below = std::floor(x);
+  if (x - below == 0.5) {
+    return static_cast<int64_t>(mode.nearest == "round_prefer_ceil" ? below + 1 : below);
+  }
+  return static_cast<int64_t>(std::round(x));
+}
+
+std::vector<Tap> taps_at(const ResizeMode& mode, double x, int64_t extent) {
+  auto inside = [&](int64_t p) { return std::clamp<int64_t>(p, 0, extent - 1); };
+  if (mode.mode == "nearest") return {{inside(nearest_position(mode, x)), 1}};
+  double below = std::floor(x), t = x - below;
+  auto first = static_cast<int64_t>(below);
+  if (mode.mode == "linear") return {{inside(first), 1 - t}, {inside(first + 1), t}};
+  double a = mode.cubic;
+  auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  auto far = [&](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  std::vector<Tap> taps = {
+      {first - 1, far(1 + t)}, {first, near(t)}, {first + 1, near(1 - t)}, {first + 2, far(2 - t)}};
+  double sum = 0;
+  for (Tap& tap : taps) {
+    if (mode.exclude_outside && inside(tap.position) != tap.position) tap.weight = 0;
+    tap.position = inside(tap.position);
+    sum += tap.weight;
+  }
+  if (mode.exclude_outside) {
+    for (Tap& tap : taps) tap.weight /= sum;
+  }
+  return taps;
+}
+
+// `in` of shape [outer, from, inner] to [outer, taps.size(), inner].
+std::vector<float> resample(const std::vector<float>& in, int64_t outer, int64_t from,
+                            int64_t inner, const std::vector<std::vector<Tap>>& taps) {
+  auto to = static_cast<int64_t>(taps.size());
+  std::vector<float> out(static_cast<size_t>(outer * to * inner), 0.0F);
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t p = 0; p < to; ++p) {
+      float* row = out.data() + (o * to + p) * inner;
+      for (const Tap& tap : taps[static_cast<size_t>(p)]) {
+        const float* source = in.data() + (o * from + tap.position) * inner;
+        auto weight = static_cast<float>(tap.weight);
+        for (int64_t i = 0; i < inner; ++i) row[i] += weight * source[i];
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Tensor> interpolate(const PlainCall& call, const Shape& shape,
+                                const std::vector<double>& scales, const ResizeMode& mode) {
+  const Tensor& x = call.input(0);
+  size_t rank = x.shape().size();
+  std::vector<std::vector<std::vector<Tap>>> taps(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    for (int64_t p = 0; p < shape[i]; ++p) {
+      double at = original_coordinate(mode, p, scales[i], x.shape()[i], shape[i]);
+      taps[i].push_back(taps_at(mode, at, x.shape()[i]));
+    }
+  }
+  Tensor y = call.output(0, x.type(), shape);
+  if (mode.mode == "nearest") {
+    std::vector<std::vector<int64_t>> sources(rank);
+    for (size_t i = 0; i < rank; ++i) {
+      for (const auto& tap : taps[i]) sources[i].push_back(tap[0].position);
+    }
+    remap(x, sources, nullptr, y, call.node);
+    return {y};
+  }
+  Tensor single = x.cast(ElementType::Float32);
+  std::vector<float> values(single.data<float>().begin(), single.data<float>().end());
+  Shape current = x.shape();
+  for (size_t i = 0; i < rank; ++i) {
+    if (shape[i] == current[i] && scales[i] == 1) continue;
+    values = resample(values, extent_product(current, 0, i), current[i],
+                      extent_product(current, i + 1, rank), taps[i]);
+    current[i] = shape[i];
+  }
+  dispatch_numeric(x.type(), call.node, [&](auto tag) {
+    using T = decltype(tag);
+    T* out = elements_as<T>(y);
+    for (size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i]);
+  });
+  return {y};
+}
+
+std::vector<double> real_numbers(const Tensor& tensor) {
+  Tensor wide = tensor.cast(ElementType::Float64);
+  return {wide.data<double>().begin(), wide.data<double>().end()};
+}
+
+// Upsample and Resize of opset 10 (x, scales): positions divided by the scale, rounded down.
+std::vector<Tensor> resize_by_scales(const PlainCall& call) {
+  const Tensor& x = call.input(0);
+  std::vector<double> scales;
+  if (call.has(1)) {
+    scales = real_numbers(call.input(1));
+  } else if (auto found = call.node.attributes.find("scales");
+             found != call.node.attributes.end()) {
+    for (float scale : std::get<std::vector<float>>(found->second)) scales.push_back(scale);
+  }
+  if (scales.size() != x.shape().size()) {
+    throw UserError(describe(call.node) + ": one scale for each dimension is needed");
+  }
+  Shape shape;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    shape.push_back(
+        static_cast<int64_t>(std::floor(static_cast<double>(x.shape()[i]) * scales[i] + 1e-6)));
+  }
+  std::string mode = call.node.text("mode", "nearest");
+  return interpolate(call, shape, scales,
+                     {mode == "bilinear" ? "linear" : mode, "asymmetric", "floor"});
+}
+
+std::vector<Tensor> resize(const PlainCall& call) {
+  if (call.opset() < 11) return resize_by_scales(call);
+  const Tensor& x = call.input(0);
+  const graph::Node& node = call.node;
+  ResizeMode mode{node.text("mode", "nearest"),
+                  node.text("coordinate_transformation_mode", "half_pixel"),
+                  node.text("nearest_mode", "round_prefer_floor"),
+                  node.real("cubic_coeff_a", -0.75F), node.integer("exclude_outside", 0) != 0};
+  if (mode.coordinates == "tf_crop_and_resize" || mode.coordinates == "half_pixel_symmetric" ||
+      node.integer("antialias", 0) != 0 ||
+      node.text("keep_aspect_ratio_policy", "stretch") != "stretch") {
+    throw Unsupported(describe(node) +
+                      ": cropping, symmetric, antialiased or aspect-keeping resizing");
+  }
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < x.rank(); ++i) axes.push_back(i);
+  axes = node.integers("axes", axes);
+  Shape shape = x.shape();
+  std::vector<double> scales(shape.size(), 1);
+  bool by_scale = call.has(2) && call.input(2).count() > 0;
+  if (!by_scale && !call.has(3)) throw UserError(describe(node) + ": neither scales nor sizes");
+  std::vector<double> given = by_scale ? real_numbers(call.input(2)) : real_numbers(call.input(3));
+  if (given.size() != axes.size()) {
+    throw UserError(describe(node) + ": " + std::to_string(given.size()) + " scales or sizes for " +
+                    std::to_string(axes.size()) + " dimensions");
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto axis = static_cast<size_t>(normalize_axis(axes[i], x.rank(), node));
+    auto extent = static_cast<double>(x.shape()[axis]);
+    scales[axis] = by_scale ? given[i] : given[i] / extent;
+    shape[axis] = static_cast<int64_t>(by_scale ? std::floor(extent * given[i] + 1e-6) : given[i]);
+  }
+  return interpolate(call, shape, scales, mode);
+}
+
+}  // namespace
+
+std::vector<KernelDefinition> resize_kernels() {
+  return {{"Resize", nullptr, resize}, {"Upsample", nullptr, resize_by_scales}};
+}
+
+}  // namespace opsmith::kernels

@@ -1,0 +1,185 @@
+#include <cmath>
+#include <limits>
+
+#include "runtime/kernels/families.h"
+#include "runtime/kernels/program_builder.h"
+#include "runtime/kernels/window.h"
+#include "support/error.h"
+
+namespace opsmith::kernels {
+namespace {
+
+using expression::Index;
+using expression::Reduction;
+using expression::Scalar;
+
+constexpr double kLowest = -std::numeric_limits<float>::infinity();
+
+Shape spatial(const Shape& x) { return {x.begin() + 2, x.end()}; }
+
+expression::Stage pooling_stage(ProgramBuilder& builder, const Window& window, Reduction reduction,
+                                double fill) {
+  const Shape& x = builder.shape(0);
+  Shape output = {x[0], x[1]};
+  std::vector<Index> data = {axis(0), axis(1)};
+  for (size_t i = 0; i < window.rank(); ++i) {
+    output.push_back(window.output[i]);
+    data.push_back(axis(2 + i) * window.strides[i] + reduction_axis(i) * window.dilations[i] +
+                   window.origin(i));
+  }
+  expression::Stage stage =
+      reduce_stage("y", output, reduction, window.kernel, builder.read(0, std::move(data)));
+  stage.fill = fill;
+  return stage;
+}
+
+void check_rank(const graph::Node& node, const Shape& x) {
+  if (x.size() < 3) {
+    throw UserError(describe(node) + ": pooling needs an input with spatial dimensions, not " +
+                    to_string(x));
+  }
+}
+
+std::optional<Lowered> lower_max_pool(const graph::Node& node, const LoweringContext& context) {
+  ProgramBuilder builder(node, context);
+  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (node.output(1) != graph::kNoValue) return std::nullopt;  // indices: plain kernel
+  check_rank(node, builder.shape(0));
+  Window window = make_window(node, spatial(builder.shape(0)), node.integers("kernel_shape"));
+  return builder.finish(
+      {builder.add_stage(pooling_stage(builder, window, Reduction::Maximum, kLowest))});
+}
+
+// How many elements of the window along one dimension count: those at positions below `end`
+// (and from 0 on unless padding counts).
+Scalar counted(const Window& window, size_t i, int64_t extent, bool include_pad) {
+  Index start = axis(2 + i) * window.strides[i] + window.origin(i);
+  int64_t dilation = window.dilations[i];
+  int64_t end = extent + (include_pad ? window.pads_end[i] : 0);
+  auto ceil_div = [&](const Index& e) {
+    return Scalar::position(dilation == 1 ? e : floor_div(e + (dilation - 1), dilation));
+  };
+  Scalar last = minimum(Scalar::constant(static_cast<double>(window.kernel[i])),
+                        ceil_div(Index(end) - start));
+  if (include_pad) return last;
+  return last - maximum(Scalar::constant(0), ceil_div(Index(0) - start));
+}
+
+std::optional<Lowered> lower_average_pool(const graph::Node& node, const LoweringContext& context) {
+  ProgramBuilder builder(node, context);
+  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  const Shape& x = builder.shape(0);
+  check_rank(node, x);
+  Window window = make_window(node, spatial(x), node.integers("kernel_shape"));
+  expression::Stage stage = pooling_stage(builder, window, Reduction::Sum, 0);
+  bool include_pad = node.integer("count_include_pad", 0) != 0;
+  double constant = 1;
+  std::optional<Scalar> varying;
+  for (size_t i = 0; i < window.rank(); ++i) {
+    int64_t last = (window.output[i] - 1) * window.strides[i] + window.origin(i) +
+                   (window.kernel[i] - 1) * window.dilations[i];
+    int64_t end = x[2 + i] + (include_pad ? window.pads_end[i] : 0);
+    if (last < end && (include_pad || window.pads_begin[i] == 0)) {
+      constant *= static_cast<double>(window.kernel[i]);
+    } else {
+      Scalar count = counted(window, i, x[2 + i], include_pad);
+      varying = varying ? *varying * count : count;
+    }
+  }
+  Scalar scale = Scalar::constant(1 / constant);
+  stage.epilogue = varying ? Scalar::reduced() * scale / *varying : Scalar::reduced() * scale;
+  return builder.finish({builder.add_stage(std::move(stage))});
+}
+
+std::optional<Lowered> lower_global_pool(const graph::Node& node, const LoweringContext& context,
+                                         Reduction reduction) {
+  ProgramBuilder builder(node, context);
+  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  const Shape& x = builder.shape(0);
+  check_rank(node, x);
+  Shape output = {x[0], x[1]};
+  std::vector<Index> data = {axis(0), axis(1)};
+  double count = 1;
+  for (size_t i = 2; i < x.size(); ++i) {
+    output.push_back(1);
+    data.push_back(reduction_axis(i - 2));
+    count *= static_cast<double>(x[i]);
+  }
+  expression::Stage stage = reduce_stage("y", output, reduction, spatial(x), builder.read(0, data));
+  if (reduction == Reduction::Maximum) stage.fill = kLowest;
+  if (reduction == Reduction::Sum) {
+    stage.epilogue = Scalar::reduced() * Scalar::constant(1 / count);
+  }
+  return builder.finish({builder.add_stage(std::move(stage))});
+}
+
+// Maximum and where it lies: flat positions over the whole tensor, row-major or column-major.
+std::vector<Tensor> max_pool_with_indices(const PlainCall& call) {
+  const Tensor& x = call.input(0);
+  check_rank(call.node, x.shape());
+  if (x.type() != ElementType::Float32) {
+    throw Unsupported(describe(call.node) + ": element type " + to_string(x.type()));
+  }
+  Window window = make_window(call.node, spatial(x.shape()), call.node.integers("kernel_shape"));
+  bool column_major = call.node.integer("storage_order", 0) != 0;
+  size_t rank = window.rank();
+  Shape shape = {x.shape()[0], x.shape()[1]};
+  shape.insert(shape.end(), window.output.begin(), window.output.end());
+  Tensor values = call.output(0, x.type(), shape);
+  Tensor indices = call.output(1, ElementType::Int64, shape);
+  int64_t plane = 1, results = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    plane *= x.shape()[2 + i];
+    results *= window.output[i];
+  }
+  int64_t taps = element_count(window.kernel);
+  auto in = x.data<float>();
+  auto out = values.data<float>();
+  auto where = indices.data<int64_t>();
+  for (int64_t base = 0; base < shape[0] * shape[1]; ++base) {
+    for (int64_t result = 0; result < results; ++result) {
+      float best = -std::numeric_limits<float>::infinity();
+      int64_t best_at = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t r = result, t = tap, offset = 0, stride = 1, column = 0;
+        bool inside = true;
+        std::vector<int64_t> position(rank);
+        for (size_t i = rank; i-- > 0;) {
+          position[i] = (r % window.output[i]) * window.strides[i] + window.origin(i) +
+                        (t % window.kernel[i]) * window.dilations[i];
+          r /= window.output[i];
+          t /= window.kernel[i];
+          inside = inside && position[i] >= 0 && position[i] < x.shape()[2 + i];
+          offset += position[i] * stride;
+          stride *= x.shape()[2 + i];
+        }
+        if (!inside) continue;
+        for (size_t i = rank; i-- > 0;) column = column * x.shape()[2 + i] + position[i];
+        float value = in[static_cast<size_t>(base * plane + offset)];
+        if (value > best || std::isnan(value)) {
+          best = value;
+          best_at = base * plane + (column_major ? column : offset);
+        }
+      }
+      out[static_cast<size_t>(base * results + result)] = best;
+      where[static_cast<size_t>(base * results + result)] = best_at;
+    }
+  }
+  return {values, indices};
+}
+
+}  // namespace
+
+std::vector<KernelDefinition> pooling_kernels() {
+  auto global = [](Reduction reduction) {
+    return [reduction](const graph::Node& node, const LoweringContext& context) {
+      return lower_global_pool(node, context, reduction);
+    };
+  };
+  return {{"MaxPool", lower_max_pool, max_pool_with_indices},
+          {"AveragePool", lower_average_pool, nullptr},
+          {"GlobalAveragePool", global(Reduction::Sum), nullptr},
+          {"GlobalMaxPool", global(Reduction::Maximum), nullptr}};
+}
+
+}  // namespace opsmith::kernels
