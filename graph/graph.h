@@ -62,10 +62,16 @@ struct OpaqueAttribute {
   std::string bytes;
 };
 
+/// In the body of a function: the attribute `name` of the node that calls the function.
+struct AttributeReference {
+  std::string name;
+  int32_t type = 0;  ///< number of AttributeProto.AttributeType, for the export
+};
+
 using Attribute =
     std::variant<int64_t, float, std::string, Tensor, std::shared_ptr<Graph>, std::vector<int64_t>,
                  std::vector<float>, std::vector<std::string>, std::vector<Tensor>,
-                 std::vector<std::shared_ptr<Graph>>, OpaqueAttribute>;
+                 std::vector<std::shared_ptr<Graph>>, OpaqueAttribute, AttributeReference>;
 
 /// One operation. The domain of ONNX's own operators is "".
 struct Node {
@@ -165,6 +171,7 @@ struct Function {
   std::map<std::string, int64_t> opsets;
   std::string documentation;
   Graph body;
+  std::map<std::string, Attribute> defaults;  ///< of attributes that a call need not give
 };
 
 struct Model {
