@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "graph/graph.h"
@@ -8,6 +9,8 @@ namespace opsmith::exporter {
 
 struct ExportOptions {
   bool inline_functions = false;  ///< write the bodies of functions as plain nodes
+  /// Bytes of weights above which they go to a file of their own (a message ends at 2 GB).
+  int64_t external_data_above = int64_t{1900} << 20;
 };
 
 /// Writes an ONNX file, whole beside its destination and then renamed. Weights above 2 GB in all

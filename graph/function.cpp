@@ -54,7 +54,11 @@ void rename_captures(Graph& subgraph, const std::map<std::string, std::string>& 
 
 /// Appends the nodes of a body to `nodes`, its values to `graph`.
 void splice(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Node& call) {
-  const std::string prefix = (call.name.empty() ? call.type : call.name) + "/";
+  std::string prefix = call.name;
+  for (const ValueId id : call.outputs) {
+    if (prefix.empty() && id != kNoValue) prefix = graph.value(id).name;
+  }
+  prefix += "/";
   std::vector<ValueId> ids(body.value_count(), kNoValue);
   const auto bind = [&ids](ValueId inner, ValueId outer) {
     ids[static_cast<size_t>(inner)] = outer;
@@ -89,9 +93,11 @@ void splice(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Nod
     }
     while (!values.empty() && values.back() == kNoValue) values.pop_back();
   };
-  for (const Node& original : body.nodes) {
+  for (size_t i = 0; i < body.nodes.size(); ++i) {
+    const Node& original = body.nodes[i];
     Node node = original;
-    node.name = prefix + (original.name.empty() ? original.type : original.name);
+    node.name =
+        prefix + (original.name.empty() ? original.type + "_" + std::to_string(i) : original.name);
     translate(node.inputs);
     translate(node.outputs);
     if (has_subgraphs(node)) {

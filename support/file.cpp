@@ -52,29 +52,43 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-void write_file(const std::string& path, std::string_view bytes, bool owner_only) {
+FileWriter::FileWriter(std::string path, bool owner_only) : path_(std::move(path)) {
   static std::atomic<unsigned> counter{0};
-  const std::string beside =
-      path + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
-  const auto fail = [&](const std::string& reason) {
-    ::unlink(beside.c_str());
-    throw UserError("cannot write '" + path + "': " + reason);
-  };
-  {
-    Descriptor file;
-    file.fd =
-        ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_only ? 0600 : 0666);
-    if (file.fd < 0) fail(why());
-    size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail(why());
-      done += static_cast<size_t>(n);
-    }
-    if (::fsync(file.fd) != 0 && errno != EINVAL) fail(why());
+  beside_ =
+      path_ + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
+  file_ =
+      ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_only ? 0600 : 0666);
+  if (file_ < 0) fail();
+}
+
+FileWriter::~FileWriter() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(beside_.c_str());
+}
+
+void FileWriter::fail() const { throw UserError("cannot write '" + path_ + "': " + why()); }
+
+void FileWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail();
+    bytes.remove_prefix(static_cast<size_t>(n));
   }
-  if (::rename(beside.c_str(), path.c_str()) != 0) fail(why());
+}
+
+void FileWriter::commit() {
+  if (::fsync(file_) != 0 && errno != EINVAL) fail();
+  if (::rename(beside_.c_str(), path_.c_str()) != 0) fail();
+  ::close(file_);
+  file_ = -1;
+}
+
+void write_file(const std::string& path, std::string_view bytes, bool owner_only) {
+  FileWriter writer(path, owner_only);
+  writer.write(bytes);
+  writer.commit();
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {

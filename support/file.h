@@ -14,6 +14,25 @@ std::string read_file(const std::string& path);
 /// never half. `owner_only` makes it readable by its owner alone. Throws UserError.
 void write_file(const std::string& path, std::string_view bytes, bool owner_only = false);
 
+/// Writes a file piece by piece beside its destination; `commit` renames it there. Without commit
+/// nothing is left behind. Every member throws UserError naming the destination.
+class FileWriter {
+ public:
+  explicit FileWriter(std::string path, bool owner_only = false);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string path_;
+  std::string beside_;
+  int file_ = -1;
+};
+
 /// A file mapped read-only (private, so that stray writes never reach the disk).
 class MappedFile {
  public:
