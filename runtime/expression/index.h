@@ -91,7 +91,7 @@ Index simplify(const Index& index, const Ranges& ranges = {});
 std::optional<Range> value_range(const Index& index, const Ranges& ranges);
 
 /// Writes index = sum(coefficient[i] * iterator i) + constant; false when it is not affine in its
-/// iterators with constant coefficients.
+/// iterators with constant coefficients, or holds a `within`.
 struct Affine {
   std::map<std::string, int64_t> coefficients;  ///< of iterators, none zero
   int64_t constant = 0;

@@ -498,6 +498,7 @@ std::optional<Range> value_range(const Index& index, const Ranges& ranges) {
 }
 
 bool as_affine(const Index& index, Affine& affine) {
+  if (index.has_within()) return false;
   const Polynomial polynomial = Simplifier({}).polynomial(index);
   Affine result;
   for (const auto& [monomial, coefficient] : polynomial.terms) {

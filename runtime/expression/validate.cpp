@@ -123,6 +123,9 @@ class Validator {
               " indices");
       }
     }
+    if (scalar.kind() == Scalar::Kind::Position && scalar.indices()[0].has_within()) {
+      fault(where + "a position has a `within`, but no read that it could guard");
+    }
     for (const Index& index : scalar.indices()) check_index(index, iterators, where);
     for (const Scalar& operand : scalar.operands()) {
       check_scalar(operand, iterators, epilogue, where);

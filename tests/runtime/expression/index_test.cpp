@@ -144,6 +144,7 @@ TEST(Affine, GathersCoefficients) {
   EXPECT_EQ(affine.coefficients, (std::map<std::string, int64_t>{{"h", 2}, {"a", 1}}));
   EXPECT_FALSE(as_affine(floor_div(it("h"), 2), affine));
   EXPECT_FALSE(as_affine(it("h") + size("H"), affine));
+  EXPECT_FALSE(as_affine(within(it("h"), 4) * 0, affine));
 }
 
 }  // namespace
