@@ -1,5 +1,7 @@
 #include "runtime/executor/node_evaluation.h"
 
+#include <algorithm>
+
 #include "runtime/executor/evaluator.h"
 #include "runtime/expression/interpreter.h"
 #include "runtime/kernels/lowering.h"
@@ -17,6 +19,24 @@ kernels::LoweringContext context_of(const graph::Model& model, std::span<const T
     context.constants.push_back(input.defined() ? &input : nullptr);
   }
   return context;
+}
+
+bool is_half(const Tensor& tensor) {
+  return tensor.type() == ElementType::Float16 || tensor.type() == ElementType::BFloat16;
+}
+
+// Kernels that compute know no half types: they run in f32, and f32 results are rounded back.
+std::vector<Tensor> evaluate_widened(const graph::Node& node, const graph::Model& model,
+                                     std::span<const Tensor> inputs, ElementType half) {
+  std::vector<Tensor> wide;
+  for (const Tensor& input : inputs) {
+    wide.push_back(is_half(input) ? input.cast(ElementType::Float32) : input);
+  }
+  std::vector<Tensor> outputs = evaluate_node(node, model, wide);
+  for (Tensor& output : outputs) {
+    if (output.type() == ElementType::Float32) output = output.cast(half);
+  }
+  return outputs;
 }
 
 std::vector<Tensor> interpret_lowered(const kernels::Lowered& lowered,
@@ -62,6 +82,11 @@ std::vector<Tensor> evaluate_node(const graph::Node& node, const graph::Model& m
     if (auto lowered = definition->lowering(node, context_of(model, inputs))) {
       return interpret_lowered(*lowered, inputs);
     }
+  }
+  auto half = std::find_if(inputs.begin(), inputs.end(), is_half);
+  bool moves_only = definition->plain && !definition->lowering;
+  if (half != inputs.end() && !moves_only) {
+    return evaluate_widened(node, model, inputs, half->type());
   }
   if (!definition->plain) {
     throw Unsupported(graph::describe(node) +

@@ -1,7 +1,7 @@
-#include <cmath>
 #include <limits>
 
 #include "runtime/kernels/families.h"
+#include "runtime/kernels/plain/dispatch.h"
 #include "runtime/kernels/program_builder.h"
 #include "runtime/kernels/window.h"
 #include "support/error.h"
@@ -113,59 +113,63 @@ std::optional<Lowered> lower_global_pool(const graph::Node& node, const Lowering
   return builder.finish({builder.add_stage(std::move(stage))});
 }
 
-// Maximum and where it lies: flat positions over the whole tensor, row-major or column-major.
-std::vector<Tensor> max_pool_with_indices(const PlainCall& call) {
+// Maximum and, where asked for, where it lies: flat positions over the whole tensor, row-major or
+// column-major.
+template <typename T>
+void max_pool(const Tensor& x, const Window& window, bool column_major, Tensor& values,
+              Tensor* indices) {
+  size_t rank = window.rank();
+  int64_t plane = 1;
+  for (size_t i = 0; i < rank; ++i) plane *= x.shape()[2 + i];
+  int64_t results = element_count(window.output);
+  int64_t taps = element_count(window.kernel);
+  const T* in = elements_as<T>(x);
+  std::vector<int64_t> position(rank);
+  for (int64_t out = 0; out < values.count(); ++out) {
+    int64_t base = out / results * plane;
+    T best = std::numeric_limits<T>::lowest();
+    int64_t best_at = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t r = out % results, t = tap, offset = 0, stride = 1, column = 0;
+      bool inside = true;
+      for (size_t i = rank; i-- > 0;) {
+        position[i] = (r % window.output[i]) * window.strides[i] + window.origin(i) +
+                      (t % window.kernel[i]) * window.dilations[i];
+        r /= window.output[i];
+        t /= window.kernel[i];
+        inside = inside && position[i] >= 0 && position[i] < x.shape()[2 + i];
+        offset += position[i] * stride;
+        stride *= x.shape()[2 + i];
+      }
+      if (!inside) continue;
+      for (size_t i = rank; i-- > 0;) column = column * x.shape()[2 + i] + position[i];
+      T value = in[base + offset];
+      if (value > best || value != value) {
+        best = value;
+        best_at = base + (column_major ? column : offset);
+      }
+    }
+    elements_as<T>(values)[out] = best;
+    if (indices != nullptr) elements_as<int64_t>(*indices)[out] = best_at;
+  }
+}
+
+std::vector<Tensor> plain_max_pool(const PlainCall& call) {
   const Tensor& x = call.input(0);
   check_rank(call.node, x.shape());
-  if (x.type() != ElementType::Float32) {
-    throw Unsupported(describe(call.node) + ": element type " + to_string(x.type()));
-  }
   Window window = make_window(call.node, spatial(x.shape()), call.node.integers("kernel_shape"));
-  bool column_major = call.node.integer("storage_order", 0) != 0;
-  size_t rank = window.rank();
   Shape shape = {x.shape()[0], x.shape()[1]};
   shape.insert(shape.end(), window.output.begin(), window.output.end());
-  Tensor values = call.output(0, x.type(), shape);
-  Tensor indices = call.output(1, ElementType::Int64, shape);
-  int64_t plane = 1, results = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    plane *= x.shape()[2 + i];
-    results *= window.output[i];
+  std::vector<Tensor> outputs = {call.output(0, x.type(), shape)};
+  if (call.node.output(1) != graph::kNoValue) {
+    outputs.push_back(call.output(1, ElementType::Int64, shape));
   }
-  int64_t taps = element_count(window.kernel);
-  auto in = x.data<float>();
-  auto out = values.data<float>();
-  auto where = indices.data<int64_t>();
-  for (int64_t base = 0; base < shape[0] * shape[1]; ++base) {
-    for (int64_t result = 0; result < results; ++result) {
-      float best = -std::numeric_limits<float>::infinity();
-      int64_t best_at = 0;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t r = result, t = tap, offset = 0, stride = 1, column = 0;
-        bool inside = true;
-        std::vector<int64_t> position(rank);
-        for (size_t i = rank; i-- > 0;) {
-          position[i] = (r % window.output[i]) * window.strides[i] + window.origin(i) +
-                        (t % window.kernel[i]) * window.dilations[i];
-          r /= window.output[i];
-          t /= window.kernel[i];
-          inside = inside && position[i] >= 0 && position[i] < x.shape()[2 + i];
-          offset += position[i] * stride;
-          stride *= x.shape()[2 + i];
-        }
-        if (!inside) continue;
-        for (size_t i = rank; i-- > 0;) column = column * x.shape()[2 + i] + position[i];
-        float value = in[static_cast<size_t>(base * plane + offset)];
-        if (value > best || std::isnan(value)) {
-          best = value;
-          best_at = base * plane + (column_major ? column : offset);
-        }
-      }
-      out[static_cast<size_t>(base * results + result)] = best;
-      where[static_cast<size_t>(base * results + result)] = best_at;
-    }
-  }
-  return {values, indices};
+  bool column_major = call.node.integer("storage_order", 0) != 0;
+  dispatch_numeric(x.type(), call.node, [&](auto tag) {
+    max_pool<decltype(tag)>(x, window, column_major, outputs[0],
+                            outputs.size() > 1 ? &outputs[1] : nullptr);
+  });
+  return outputs;
 }
 
 }  // namespace
@@ -176,7 +180,7 @@ std::vector<KernelDefinition> pooling_kernels() {
       return lower_global_pool(node, context, reduction);
     };
   };
-  return {{"MaxPool", lower_max_pool, max_pool_with_indices},
+  return {{"MaxPool", lower_max_pool, plain_max_pool},
           {"AveragePool", lower_average_pool, nullptr},
           {"GlobalAveragePool", global(Reduction::Sum), nullptr},
           {"GlobalMaxPool", global(Reduction::Maximum), nullptr}};

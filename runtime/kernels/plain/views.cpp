@@ -84,6 +84,9 @@ std::vector<Tensor> identity(const PlainCall& call) { return {call.input(0)}; }
 
 // In inference nothing is dropped; the mask is all true.
 std::vector<Tensor> dropout(const PlainCall& call) {
+  if (call.has(2) && call.integers(2).at(0) != 0) {
+    throw Unsupported(describe(call.node) + ": training_mode is not supported");
+  }
   std::vector<Tensor> outputs = {call.input(0)};
   if (call.node.output(1) != graph::kNoValue) {
     Tensor mask = call.output(1, ElementType::Bool, call.input(0).shape());
