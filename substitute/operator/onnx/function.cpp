@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "substitute/operator/candidate.h"
+#include "substitute/operator/layer.h"
+#include "substitute/operator/onnx/stage.h"
+#include "support/error.h"
+
+namespace opsmith::substitute {
+
+namespace {
+
+/// Fixed height and width become numbers; the batch, the rows of a product and what is dynamic
+/// stay symbols.
+expression::Program bind_extents(const Candidate& candidate, const LayerShape& layer) {
+  expression::Binding binding;
+  if (layer.kind == LayerShape::Kind::Convolution) {
+    if (layer.height > 0) binding["H"] = layer.height;
+    if (layer.width > 0) binding["W"] = layer.width;
+  }
+  return expression::instantiate(candidate.program, binding);
+}
+
+}  // namespace
+
+graph::Function onnx_function(const Candidate& candidate, const LayerShape& layer, int64_t opset,
+                              const std::string& function_name, bool with_bias) {
+  if (opset < 9 || opset > 22)
+    throw Unsupported("operators can be written in opset 9 to 22, not " + std::to_string(opset));
+  const expression::Program program = bind_extents(candidate, layer);
+  require(program.outputs.size() == 1 && program.stages.back().name == program.outputs[0],
+          "the last stage of " + candidate.name + " is not its output");
+
+  graph::Function function;
+  function.domain = "opsmith";
+  function.name = function_name;
+  function.attributes = {"program"};
+  function.opsets[""] = opset;
+  function.documentation = candidate.formula;
+  graph::Graph& graph = function.body;
+  graph.name = function_name;
+  onnx::Body body(graph, opset);
+  onnx::Tensors tensors(body);
+  const auto declare = [&](const expression::TensorDeclaration& declaration) {
+    const graph::ValueId id = graph.add_value({.name = declaration.name, .type = declaration.type});
+    graph.inputs.push_back(id);
+    tensors.add(declaration.name, {id, declaration.shape});
+  };
+  for (const auto& input : program.inputs) declare(input);
+  for (const auto& weight : program.weights) declare(weight);
+  std::optional<graph::ValueId> bias;
+  if (with_bias) {
+    bias = graph.add_value({.name = "bias", .type = ElementType::Float32});
+    graph.inputs.push_back(*bias);
+  }
+
+  for (const expression::Stage& stage : program.stages) {
+    const bool last = &stage == &program.stages.back();
+    onnx::StageContext context{program, body, tensors, last ? bias : std::nullopt};
+    if (onnx::emit_convolution(stage, context) || onnx::emit_product(stage, context) ||
+        onnx::emit_shifted_convolution(stage, context))
+      continue;
+    onnx::emit_general(stage, context);
+  }
+  const graph::ValueId output = tensors.whole(program.outputs[0]).id;
+  graph.value(output).name = "y";
+  graph.outputs.push_back(output);
+  return function;
+}
+
+}  // namespace opsmith::substitute
