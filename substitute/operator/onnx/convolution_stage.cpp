@@ -27,8 +27,8 @@ std::optional<Channels> as_grouped_channels(const std::vector<Index>& indices,
     if (!extents[d].is_constant()) return std::nullopt;
     for (const std::string& name : iterators_of(indices[d]))
       if (!ranges.contains(name)) return std::nullopt;
-    const expression::Range range = expression::value_range(indices[d], ranges);
-    if (range.begin < 0 || range.end > extents[d].value()) return std::nullopt;
+    const auto range = expression::value_range(indices[d], ranges);
+    if (!range || range->begin < 0 || range->end > extents[d].value()) return std::nullopt;
     channel = channel * extents[d] + indices[d];
     total *= extents[d].value();
   }

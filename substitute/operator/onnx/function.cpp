@@ -40,18 +40,21 @@ graph::Function onnx_function(const Candidate& candidate, const LayerShape& laye
   graph.name = function_name;
   onnx::Body body(graph, opset);
   onnx::Tensors tensors(body);
+  const auto add_input = [&](const std::string& name, ElementType type) {
+    graph::Value value;
+    value.name = name;
+    value.type = type;
+    graph.inputs.push_back(graph.add_value(std::move(value)));
+    return graph.inputs.back();
+  };
   const auto declare = [&](const expression::TensorDeclaration& declaration) {
-    const graph::ValueId id = graph.add_value({.name = declaration.name, .type = declaration.type});
-    graph.inputs.push_back(id);
-    tensors.add(declaration.name, {id, declaration.shape});
+    tensors.add(declaration.name,
+                {add_input(declaration.name, declaration.type), declaration.shape});
   };
   for (const auto& input : program.inputs) declare(input);
   for (const auto& weight : program.weights) declare(weight);
   std::optional<graph::ValueId> bias;
-  if (with_bias) {
-    bias = graph.add_value({.name = "bias", .type = ElementType::Float32});
-    graph.inputs.push_back(*bias);
-  }
+  if (with_bias) bias = add_input("bias", ElementType::Float32);
 
   for (const expression::Stage& stage : program.stages) {
     const bool last = &stage == &program.stages.back();
