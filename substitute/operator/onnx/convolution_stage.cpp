@@ -113,21 +113,20 @@ bool emit_convolution(const Stage& stage, StageContext& context) {
     if (!axis.extent.is_constant(1) &&
         std::find(order.begin(), order.end(), axis.name) == order.end())
       return false;
-  const auto by_iterators = weight_by_iterators(contraction->weight, order, stage, context);
-  if (!by_iterators) return false;
-
   int64_t outputs = 1, inputs = 1;
   for (const Axis& axis : channel_axes) outputs *= axis.extent.value();
   for (const std::string& name : channels->reductions)
     inputs *= find_axis(stage.reduction_axes, name)->extent.value();
+  const auto weights = weight_by_iterators(
+      contraction->weight, order,
+      {Index(outputs), Index(inputs), Index(vertical->window.size), Index(horizontal->window.size)},
+      stage, context);
+  if (!weights) return false;
   Body& body = context.body;
-  const Value weights =
-      body.reshape(*by_iterators, {Index(outputs), Index(inputs), Index(vertical->window.size),
-                                   Index(horizontal->window.size)});
   Value image = context.tensors.image(contraction->data.tensor());
   image = body.roll(body.roll(image, 2, vertical->roll), 3, horizontal->roll);
   const Value result =
-      body.convolution(image, weights, context.bias, channels->groups, vertical->window,
+      body.convolution(image, *weights, context.bias, channels->groups, vertical->window,
                        horizontal->window, row.extent, column.extent);
   context.tensors.add_image(stage.name, result, stage.shape());
   return true;

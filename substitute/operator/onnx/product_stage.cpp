@@ -21,7 +21,9 @@ bool emit_product(const Stage& stage, StageContext& context) {
   if (read.size() != 2 || !is(read[0], rows) || !is(read[1], inner) ||
       !(extents[0] == stage.axes[0].extent) || !(extents[1] == stage.reduction_axes[0].extent))
     return false;
-  const auto weight = weight_by_iterators(contraction->weight, {inner, columns}, stage, context);
+  const auto weight =
+      weight_by_iterators(contraction->weight, {inner, columns},
+                          {stage.reduction_axes[0].extent, stage.axes[1].extent}, stage, context);
   if (!weight) return false;
   Body& body = context.body;
   Value result = body.matrix_product(context.tensors.whole(contraction->data.tensor()), *weight);

@@ -109,7 +109,6 @@ bool emit_shifted_convolution(const Stage& stage, StageContext& context) {
         index = index.left();
       const auto run = as_run(replace(index, values_of(piece)), stage);
       if (!run || !extents[1 + d].is_constant()) return false;
-      if (run->begin >= extents[1 + d].value()) return false;
       along.push_back(*run);
     }
     runs.push_back(std::move(along));
@@ -127,25 +126,26 @@ bool emit_shifted_convolution(const Stage& stage, StageContext& context) {
     if (moves[side].moved)
       margins[static_cast<size_t>(spatial_dimension(side))] = {
           moves[side].index.window.padding_before, moves[side].index.window.padding_after};
+  // Runs may reach past the last channel, where there are zeros.
+  for (const std::vector<Run>& along : runs)
+    for (size_t d = 0; d < channel_dimensions; ++d)
+      margins[1 + d].after =
+          std::max(margins[1 + d].after, along[d].begin + along[d].count - extents[1 + d].value());
   data = body.pad(data, margins);
 
   std::vector<Value> joined;
-  int64_t channels_each = 1;
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const expression::Binding values = values_of(piece);
     std::vector<Body::Cut> cuts;
-    std::vector<Body::Margin> missing(read.size());
     std::vector<Index> flat = {data.shape[0], Index(1), data.shape[data.shape.size() - 2],
                                data.shape.back()};
-    channels_each = 1;
+    int64_t channels_each = 1;
     for (size_t d = 0; d < channel_dimensions; ++d) {
       const Run& run = runs[static_cast<size_t>(piece)][d];
-      const int64_t extent = extents[1 + d].value();
-      const int64_t end = std::min(run.begin + run.count, extent);
-      missing[1 + d].after = run.begin + run.count - end;
       channels_each *= run.count;
-      if (run.begin != 0 || end != extent)
-        cuts.push_back({static_cast<int64_t>(1 + d), run.begin, end, 1, Index(end - run.begin)});
+      if (!data.shape[1 + d].is_constant(run.count))
+        cuts.push_back(
+            {static_cast<int64_t>(1 + d), run.begin, run.begin + run.count, 1, Index(run.count)});
     }
     for (const size_t side : {size_t{0}, size_t{1}}) {
       if (!moves[side].moved) continue;
@@ -158,9 +158,8 @@ bool emit_shifted_convolution(const Stage& stage, StageContext& context) {
                       extent});
       flat[2 + side] = extent;
     }
-    Value part = body.pad(body.slice(data, cuts), missing);
     flat[1] = Index(channels_each);
-    joined.push_back(body.reshape(part, flat));
+    joined.push_back(body.reshape(body.slice(data, cuts), flat));
   }
   const Value moved = body.concatenate(joined, 1);
 

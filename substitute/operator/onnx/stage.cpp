@@ -169,7 +169,8 @@ std::optional<MixedRadix> as_mixed_radix(const Index& index, const Stage& stage)
 
 std::optional<Value> weight_by_iterators(const Scalar& weight,
                                          const std::vector<std::string>& iterators,
-                                         const Stage& stage, StageContext& context) {
+                                         const std::vector<Index>& weight_shape, const Stage& stage,
+                                         StageContext& context) {
   const std::vector<Index> shape = context.program.shape_of(weight.tensor());
   std::vector<std::string> present;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -181,11 +182,9 @@ std::optional<Value> weight_by_iterators(const Scalar& weight,
     const Axis* axis = find_axis(stage.axes, name);
     return (axis != nullptr ? axis : find_axis(stage.reduction_axes, name))->extent;
   };
-  // Iterators of extent 1 are in no index; their dimensions are put in at the end.
+  // Iterators of extent 1 are in no index.
   std::vector<int64_t> permutation;
-  std::vector<Index> wanted_shape;
   for (const std::string& name : iterators) {
-    wanted_shape.push_back(extent(name));
     if (extent(name).is_constant(1)) continue;
     const auto found = std::find(present.begin(), present.end(), name);
     if (found == present.end()) return std::nullopt;
@@ -198,13 +197,22 @@ std::optional<Value> weight_by_iterators(const Scalar& weight,
   for (const std::string& name : present) present_shape.push_back(extent(name));
   const Value plain = context.tensors.whole(weight.tensor());
   if (std::is_sorted(permutation.begin(), permutation.end()))
-    return context.body.reshape(plain, wanted_shape);
+    return context.body.reshape(plain, weight_shape);
   return context.body.reshape(
       context.body.transpose(context.body.reshape(plain, present_shape), permutation),
-      wanted_shape);
+      weight_shape);
 }
 
 namespace {
+
+std::vector<std::string> symbols_of(const Index& index) {
+  std::set<std::string> names;
+  expression::substitute(index, [&](const Index& leaf) -> const Index* {
+    if (leaf.kind() == Index::Kind::Symbol) names.insert(leaf.name());
+    return nullptr;
+  });
+  return {names.begin(), names.end()};
+}
 
 /// The least padding at the end for which a convolution over `input` elements yields `output`,
 /// whatever the symbols are.
@@ -221,13 +229,19 @@ std::optional<int64_t> padding_at_end(const Index& input, const Index& output,
     const int64_t padding = std::max<int64_t>(needed, 0);
     return yields(input.value(), output.value(), padding) ? std::optional(padding) : std::nullopt;
   }
-  if (input.kind() != Index::Kind::Symbol) return std::nullopt;
-  // Both sides are the same floor of a line, or differ within the first few periods.
-  const int64_t least = reach + window.padding_before;
+  if (input == output && window.size == 1 && window.stride == 1 && window.padding_before == 0)
+    return 0;
+  const std::vector<std::string> symbols = symbols_of(input);
+  if (symbols.size() != 1 || symbols_of(output) != symbols) return std::nullopt;
+  // Both are floors of a line in the symbol: what holds over some periods holds everywhere.
+  constexpr int64_t kFirst = 64, kLast = 192;
   for (int64_t padding = 0; padding <= reach + window.stride; ++padding) {
     bool always = true;
-    for (int64_t in = least; always && in < least + 4 * window.stride + 8; ++in)
-      always = yields(in, expression::evaluate(output, {{input.name(), in}}), padding);
+    for (int64_t value = kFirst; always && value < kLast; ++value) {
+      const expression::Binding binding = {{symbols[0], value}};
+      always = yields(expression::evaluate(input, binding), expression::evaluate(output, binding),
+                      padding);
+    }
     if (always) return padding;
   }
   return std::nullopt;

@@ -88,10 +88,11 @@ struct MixedRadix {
 };
 std::optional<MixedRadix> as_mixed_radix(const Index& index, const expression::Stage& stage);
 
-/// A weight with one dimension for each named iterator, in that order. nullopt when its dimensions
-/// are no rearrangement of these iterators.
+/// A weight arranged row by row over the named iterators and then given `shape`. nullopt when its
+/// dimensions are no rearrangement of these iterators.
 std::optional<Value> weight_by_iterators(const expression::Scalar& weight,
                                          const std::vector<std::string>& iterators,
+                                         const std::vector<Index>& weight_shape,
                                          const expression::Stage& stage, StageContext& context);
 
 /// One spatial index of a convolution: (stride*position + dilation*tap - padding), moved around

@@ -45,6 +45,8 @@ TEST(Catalogue, CandidatesAreValidCheaperDistinctAndSorted) {
       EXPECT_LE(candidate.macs(layer), before);
       before = candidate.macs(layer);
       EXPECT_EQ(print(parse_operator(candidate.text)), candidate.text);
+      EXPECT_EQ(expression::print(expression::parse(expression::print(candidate.program))),
+                expression::print(candidate.program));
     }
     EXPECT_FALSE(names.empty()) << to_string(layer);
   }
