@@ -1,0 +1,139 @@
+#include "runtime/compiler/loop_nest.h"
+
+#include <algorithm>
+
+#include "runtime/compiler/directives/directive.h"
+#include "support/error.h"
+
+namespace opsmith::compiler {
+namespace {
+
+const std::map<std::string, directives::Apply>& table() {
+  static const std::map<std::string, directives::Apply> entries = {
+      {"split", directives::split},   {"reorder", directives::reorder},
+      {"fuse", directives::fuse},     {"parallel", directives::parallel},
+      {"unroll", directives::unroll}, {"vectorize", directives::vectorize},
+      {"tile", directives::tile},     {"store", directives::store},
+      {"pack", directives::pack},
+  };
+  return entries;
+}
+
+int64_t constant_extent(const expression::Stage& stage, const expression::Axis& axis) {
+  const expression::Index extent = expression::simplify(axis.extent);
+  require(extent.is_constant(),
+          "stage '" + stage.name + "': the extent of '" + axis.name + "' is not bound");
+  return extent.value();
+}
+
+/// What code generation relies on: after the first reduction loop only loops whose accumulators
+/// stay in registers; the outer part of a split with a rest outside its inner part.
+void check(const StageNest& nest) {
+  bool reducing = false;
+  std::map<std::string, size_t> place;
+  for (size_t i = 0; i < nest.loops.size(); ++i) {
+    const Loop& loop = nest.loops[i];
+    place[loop.axis] = i;
+    const bool copied = loop.kind == LoopKind::Tile || loop.kind == LoopKind::Vector;
+    if (nest.is_reduction(loop)) {
+      reducing = reducing || !copied;
+    } else if (reducing && !copied) {
+      throw UserError("schedule of '" + nest.stage.name + "': output loop '" + loop.axis +
+                      "' is inside a reduction loop but neither tiled nor vectorized");
+    }
+  }
+  for (const auto& [name, axis] : nest.axes) {
+    if (axis.kind != AxisRelation::Kind::Split || axis.extent % axis.factor == 0) continue;
+    const auto outer = place.find(axis.first);
+    if (outer == place.end()) continue;  // split again, without a rest
+    std::vector<std::string> parts = {axis.second};
+    while (!parts.empty()) {
+      const std::string part = parts.back();
+      parts.pop_back();
+      const AxisRelation& relation = nest.axes.at(part);
+      if (relation.kind == AxisRelation::Kind::Split) {
+        parts.push_back(relation.first);
+        parts.push_back(relation.second);
+      } else if (relation.kind == AxisRelation::Kind::Loop && place.at(part) < outer->second) {
+        throw UserError("schedule of '" + nest.stage.name + "': loop '" + part + "' is outside '" +
+                        axis.first + "', whose last iteration makes it shorter");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string describe(const schedule::Directive& directive) {
+  std::string text = directive.kind + " of '" + directive.stage + "'";
+  if (!directive.axes.empty()) {
+    text += " (";
+    for (size_t i = 0; i < directive.axes.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + directive.axes[i];
+    }
+    text += ')';
+  }
+  if (directive.factor != 0) text += " by " + std::to_string(directive.factor);
+  return text;
+}
+
+void refuse(const schedule::Directive& directive, const std::string& reason) {
+  throw UserError(describe(directive) + ": " + reason);
+}
+
+Loop& StageNest::loop(const std::string& axis, const schedule::Directive& directive) {
+  for (Loop& candidate : loops) {
+    if (candidate.axis == axis) return candidate;
+  }
+  refuse(directive, "there is no loop '" + axis + "'");
+}
+
+StageNest& LoopNest::stage(const schedule::Directive& directive) {
+  for (StageNest& candidate : stages) {
+    if (candidate.stage.name == directive.stage) return candidate;
+  }
+  refuse(directive, "there is no such stage");
+}
+
+StageNest make_nest(const expression::Stage& stage) {
+  StageNest nest;
+  nest.stage = stage;
+  const auto add = [&](const expression::Axis& axis, bool reduction) {
+    const int64_t extent = constant_extent(stage, axis);
+    nest.loops.push_back({axis.name, LoopKind::Serial});
+    const bool fresh =
+        nest.axes
+            .emplace(axis.name,
+                     AxisRelation{AxisRelation::Kind::Loop, {}, {}, 0, extent, reduction})
+            .second;
+    require(fresh, "stage '" + stage.name + "' has two axes '" + axis.name + "'");
+  };
+  for (const expression::Axis& axis : stage.axes) add(axis, false);
+  for (const expression::Axis& axis : stage.reduction_axes) add(axis, true);
+  return nest;
+}
+
+LoopNest apply(const expression::Program& program, const schedule::Schedule& schedule,
+               const std::map<std::string, schedule::Layout>& layouts) {
+  LoopNest nest;
+  nest.program = program;
+  const auto place = [&](const std::string& name, size_t rank) {
+    const auto given = layouts.find(name);
+    nest.layouts[name] = given == layouts.end() ? schedule::Layout::row_major(rank) : given->second;
+  };
+  for (const auto& input : program.inputs) place(input.name, input.shape.size());
+  for (const auto& weight : program.weights) place(weight.name, weight.shape.size());
+  for (const expression::Stage& stage : program.stages) {
+    place(stage.name, stage.shape().size());
+    nest.stages.push_back(make_nest(stage));
+  }
+  for (const schedule::Directive& directive : schedule.directives) {
+    const auto entry = table().find(directive.kind);
+    if (entry == table().end()) refuse(directive, "there is no such directive");
+    entry->second(nest, directive);
+  }
+  for (const StageNest& stage : nest.stages) check(stage);
+  return nest;
+}
+
+}  // namespace opsmith::compiler
