@@ -24,8 +24,7 @@ using DatabaseHandle = std::unique_ptr<sqlite3, CloseDatabase>;
 
 inline void check_sqlite(sqlite3* database, int code) {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  throw DatabaseError(std::string("schedule database: ") + sqlite3_errmsg(database),
-                      code & 0xff);
+  throw DatabaseError(std::string("schedule database: ") + sqlite3_errmsg(database), code & 0xff);
 }
 
 inline void execute(sqlite3* database, const std::string& sql) {

@@ -39,7 +39,7 @@ TypedValue Arithmetic::unary(Unary function, TypedValue x) {
       case Unary::Round:
         return x;
       default:
-        x = convert(x, element_size(x.type) > 4 ? ElementType::Float64 : ElementType::Float32);
+        x = convert(x, ElementType::Float32);
     }
   }
   VectorMath math(builder_);

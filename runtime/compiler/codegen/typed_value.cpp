@@ -138,25 +138,10 @@ TypedValue Arithmetic::cast(const TypedValue& value, ElementType type) {
 
 void Arithmetic::meet(TypedValue& a, TypedValue& b) {
   if (a.adapts && b.adapts) return;
-  const auto is_whole = [&](const TypedValue& number) {
-    auto* const value = llvm::dyn_cast<llvm::Constant>(number.value);
-    auto* const one = value == nullptr || lanes_ == 1 ? value : value->getSplatValue();
-    auto* const real = llvm::dyn_cast_or_null<llvm::ConstantFP>(one);
-    return real == nullptr || real->getValueAPF().isInteger();
+  const auto own_type = [](const TypedValue& v) {
+    return v.adapts ? ElementType::Undefined : v.type;
   };
-  ElementType type = a.type;
-  if (a.adapts || b.adapts) {
-    const TypedValue& number = a.adapts ? a : b;
-    type = a.adapts ? b.type : a.type;
-    if (type == ElementType::Bool) type = ElementType::Int32;
-    if (!is_floating(type) && !is_whole(number)) type = ElementType::Float32;
-  } else if (a.type != b.type) {
-    const auto rank = [](ElementType t) {
-      return (is_floating(t) ? 100 : 0) + (t == ElementType::Bool ? 0 : 1) +
-             2 * static_cast<int>(element_size(t)) - (is_signed(t) ? 1 : 0);
-    };
-    type = rank(a.type) > rank(b.type) ? a.type : b.type;
-  }
+  const ElementType type = expression::promote(own_type(a), own_type(b));
   a = convert(a, type);
   b = convert(b, type);
 }
