@@ -76,6 +76,12 @@ void Lexer::expect_end() const {
 }
 
 std::string Lexer::word(const std::string& what) {
+  if (next_is_word() && tokens_[position_].text.find('-') != std::string::npos)
+    fail("'-' may not stand in " + what);
+  return dashed_word(what);
+}
+
+std::string Lexer::dashed_word(const std::string& what) {
   if (!next_is_word()) fail("expected " + what);
   return tokens_[position_++].text;
 }

@@ -23,8 +23,10 @@ class Lexer {
 
   bool next_is_word() const { return tokens_[position_].kind == Kind::Word; }
   bool next_is_number() const { return tokens_[position_].kind == Kind::Number; }
-  /// An identifier: letters, digits, '_' and, between two of these, '-'.
+  /// An identifier: letters, digits and '_'.
   std::string word(const std::string& what);
+  /// An operator's name, in which '-' may stand between letters and digits.
+  std::string dashed_word(const std::string& what);
   int64_t number();
 
   [[noreturn]] void fail(const std::string& complaint) const;

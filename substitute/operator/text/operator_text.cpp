@@ -100,7 +100,7 @@ class Parser {
 
   ValueGraph parse() {
     lexer_.expect("operator");
-    graph_.name = lexer_.word("the operator's name");
+    graph_.name = lexer_.dashed_word("the operator's name");
     if (lexer_.accept("with")) do {
         const std::string variable = lexer_.word("a size variable");
         lexer_.expect("=");

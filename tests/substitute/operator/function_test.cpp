@@ -2,53 +2,18 @@
 
 #include <random>
 
-#include "graph/function.h"
-#include "runtime/executor/reference.h"
-#include "runtime/expression/interpreter.h"
 #include "substitute/operator/candidate.h"
 #include "substitute/operator/layer.h"
 #include "tests/substitute/operator/layers.h"
-#include "tests/substitute/operator/tensors.h"
+#include "tests/substitute/operator/realisation.h"
 
 namespace opsmith::substitute {
 namespace {
 
 using testing::convolution;
 using testing::product;
-
-struct Realisation {
-  Tensor interpreted, function;
-};
-
-/// Random weights and input through the interpreter and through the function's body, inlined into
-/// a model and run node by node.
-Realisation realise(const Candidate& candidate, const LayerShape& layer,
-                    const expression::Binding& sizes, int64_t opset, uint64_t seed) {
-  const expression::Program program = expression::instantiate(candidate.program, sizes);
-  expression::Tensors tensors = testing::random_tensors(program, seed);
-  const Tensor bias = testing::random_tensor({layer.output_channels}, seed + 1);
-  Realisation result;
-  result.interpreted =
-      testing::with_bias(expression::interpret(candidate.program, tensors, sizes).at("y"), bias);
-
-  graph::Model model;
-  model.opsets = {{"", opset}, {"opsmith", 1}};
-  model.functions.push_back(onnx_function(candidate, layer, opset, "f", true));
-  graph::Graph& graph = model.graph;
-  graph::Value x;
-  x.name = "x";
-  x.type = ElementType::Float32;
-  graph.inputs = {graph.add_value(x)};
-  std::vector<graph::ValueId> inputs = graph.inputs;
-  for (const auto& weight : program.weights)
-    inputs.push_back(graph.add_constant(weight.name, tensors.at(weight.name)));
-  inputs.push_back(graph.add_constant("bias", bias));
-  graph.outputs = {graph.add_node("f", inputs, {}, 1, "opsmith", "node")};
-  graph.value(graph.outputs[0]).name = "out";
-  EXPECT_EQ(graph::inline_functions(model), 1);
-  result.function = executor::run_reference(model, {{"x", tensors.at("x")}}).at("out");
-  return result;
-}
+using testing::Realisation;
+using testing::realise;
 
 void check_all(LayerShape layer, const expression::Binding& sizes, int64_t opset) {
   uint64_t seed = 1;
@@ -57,7 +22,7 @@ void check_all(LayerShape layer, const expression::Binding& sizes, int64_t opset
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(candidate.name + " for " + to_string(layer) + " in opset " +
                  std::to_string(opset));
-    const Realisation result = realise(candidate, layer, sizes, opset, seed++);
+    const Realisation result = realise(candidate, layer, sizes, opset, seed++, true);
     EXPECT_EQ(result.function.shape(), result.interpreted.shape());
     EXPECT_LT(relative_error(result.function, result.interpreted), 2e-6);
   }
@@ -117,7 +82,7 @@ TEST(OnnxFunction, HoldsForRandomLayers) {
     for (const Candidate& candidate : catalogue(layer)) {
       SCOPED_TRACE(candidate.name + " for " + to_string(layer) + ", case " + std::to_string(i));
       const Realisation result = realise(
-          candidate, layer, {{"N", 1}, {"H", layer.height}, {"W", layer.width}}, 15, seed++);
+          candidate, layer, {{"N", 1}, {"H", layer.height}, {"W", layer.width}}, 15, seed++, true);
       EXPECT_LT(relative_error(result.function, result.interpreted), 2e-6);
     }
   }

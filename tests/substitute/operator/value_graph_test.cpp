@@ -54,7 +54,7 @@ region y[n: N, c: C_in, h: H, w: W] {
   read gate[n_g, c_g]
 }
 )",
-                         {{"N", 2}, {"C_in", 4}, {"H", 3}, {"W", 5}, {"s", 2}});
+                             {{"N", 2}, {"C_in", 4}, {"H", 3}, {"W", 5}, {"s", 2}});
   const auto x = result.tensors.at("x").data<float>(), w1 = result.tensors.at("w1").data<float>(),
              w2 = result.tensors.at("w2").data<float>();
   Tensor expected(ElementType::Float32, {2, 4, 3, 5});
@@ -104,7 +104,7 @@ region y[n: N, o: C_in, h: H, w: W] {
   read kernel[n_k, l, a_k, b_k, h_k, w_k]
 }
 )",
-                         {{"N", 1}, {"C_in", 4}, {"H", 4}, {"W", 3}, {"g", 2}, {"k", 3}});
+                             {{"N", 1}, {"C_in", 4}, {"H", 4}, {"W", 3}, {"g", 2}, {"k", 3}});
   const auto x = result.tensors.at("x").data<float>(), w = result.tensors.at("w1").data<float>();
   const auto image = [&](int64_t c, int64_t h, int64_t v) {
     return h < 0 || h >= 4 || v < 0 || v >= 3 ? 0.0 : double(x[size_t((c * 4 + h) * 3 + v)]);
@@ -131,7 +131,7 @@ TEST(ValueGraph, NormalizesOverSeveralDimensions) {
 input x[N, K, M]
 normalize y = softmax(x) over 0, 2
 )",
-                         {{"N", 2}, {"K", 3}, {"M", 4}});
+                             {{"N", 2}, {"K", 3}, {"M", 4}});
   const auto x = result.tensors.at("x").data<float>(), y = result.output.data<float>();
   for (size_t k = 0; k < 3; ++k) {
     double total = 0;
@@ -160,7 +160,7 @@ input a[N, g, H]
 input b[N, k, g, H]
 map y = subtract(a, b)
 )",
-                         {{"N", 2}, {"g", 2}, {"k", 3}, {"H", 2}});
+                             {{"N", 2}, {"g", 2}, {"k", 3}, {"H", 2}});
   const auto a = result.tensors.at("a").data<float>(), b = result.tensors.at("b").data<float>();
   for (size_t n = 0; n < 2; ++n)
     for (size_t middle = 0; middle < 6; ++middle)
