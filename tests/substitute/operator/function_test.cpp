@@ -10,6 +10,7 @@
 namespace opsmith::substitute {
 namespace {
 
+using testing::awkward_layers;
 using testing::convolution;
 using testing::product;
 using testing::Realisation;
@@ -26,28 +27,6 @@ void check_all(LayerShape layer, const expression::Binding& sizes, int64_t opset
     EXPECT_EQ(result.function.shape(), result.interpreted.shape());
     EXPECT_LT(relative_error(result.function, result.interpreted), 2e-6);
   }
-}
-
-/// The layers that are awkward: odd extents, groups, strides, dilation, padding on one side only.
-std::vector<LayerShape> awkward_layers() {
-  std::vector<LayerShape> layers = {
-      convolution(16, 16, 7),    convolution(12, 20, 7, 3, 2), convolution(10, 16, 9, 3, 1, 2),
-      convolution(24, 18, 6, 5), convolution(16, 24, 7, 1, 2), convolution(9, 9, 6),
-      convolution(32, 32, 5),
-  };
-  LayerShape one_sided = convolution(16, 12, 8, 3, 2);
-  one_sided.padding_top = one_sided.padding_left = 0;
-  layers.push_back(one_sided);
-  LayerShape oblong = convolution(12, 12, 7);
-  oblong.width = 10;
-  oblong.kernel_width = 5;
-  oblong.padding_left = 1;
-  oblong.padding_right = 2;
-  layers.push_back(oblong);
-  LayerShape valid = convolution(18, 18, 8);
-  valid.padding_top = valid.padding_left = valid.padding_bottom = valid.padding_right = 0;
-  layers.push_back(valid);
-  return layers;
 }
 
 TEST(OnnxFunction, AgreesWithTheInterpreterOnAwkwardLayers) {

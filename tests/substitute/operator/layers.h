@@ -29,4 +29,26 @@ inline LayerShape product(int64_t inner, int64_t columns) {
   return layer;
 }
 
+/// The layers that are awkward: odd extents, groups, strides, dilation, padding on one side only.
+inline std::vector<LayerShape> awkward_layers() {
+  std::vector<LayerShape> layers = {
+      convolution(16, 16, 7),    convolution(12, 20, 7, 3, 2), convolution(10, 16, 9, 3, 1, 2),
+      convolution(24, 18, 6, 5), convolution(16, 24, 7, 1, 2), convolution(9, 9, 6),
+      convolution(32, 32, 5),
+  };
+  LayerShape one_sided = convolution(16, 12, 8, 3, 2);
+  one_sided.padding_top = one_sided.padding_left = 0;
+  layers.push_back(one_sided);
+  LayerShape oblong = convolution(12, 12, 7);
+  oblong.width = 10;
+  oblong.kernel_width = 5;
+  oblong.padding_left = 1;
+  oblong.padding_right = 2;
+  layers.push_back(oblong);
+  LayerShape valid = convolution(18, 18, 8);
+  valid.padding_top = valid.padding_left = valid.padding_bottom = valid.padding_right = 0;
+  layers.push_back(valid);
+  return layers;
+}
+
 }  // namespace opsmith::substitute::testing
