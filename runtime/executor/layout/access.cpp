@@ -1,0 +1,129 @@
+#include "runtime/executor/layout/access.h"
+
+#include <algorithm>
+#include <set>
+
+namespace opsmith::executor {
+namespace {
+
+using expression::Index;
+using expression::Program;
+using expression::Scalar;
+using expression::Stage;
+using schedule::Layout;
+
+constexpr int64_t kWidestHalo = 8;  // farther reads are tested at run time instead
+
+std::vector<Scalar> reads_of(const Program& program, const std::string& tensor) {
+  std::vector<Scalar> found;
+  for (const Stage& stage : program.stages) {
+    for (const Scalar& read : expression::reads(stage.body)) {
+      if (read.tensor() == tensor) found.push_back(read);
+    }
+    if (!stage.epilogue) continue;
+    for (const Scalar& read : expression::reads(*stage.epilogue)) {
+      if (read.tensor() == tensor) found.push_back(read);
+    }
+  }
+  return found;
+}
+
+bool is_identity(const Scalar& read, const Stage& stage) {
+  if (read.indices().size() != stage.axes.size()) return false;
+  for (size_t i = 0; i < stage.axes.size(); ++i) {
+    const Index& index = read.indices()[i];
+    if (index.kind() != Index::Kind::Iterator || index.name() != stage.axes[i].name) return false;
+  }
+  return true;
+}
+
+bool spatial(const Shape& shape) { return element_count(shape) > shape.at(0) * shape.at(1); }
+
+}  // namespace
+
+bool can_block(const PlanValue& value, int64_t block) {
+  return value.shape && value.shape->size() >= 3 && value.shape->size() <= 5 &&
+         value.type == ElementType::Float32 && (*value.shape)[1] * 2 >= block;
+}
+
+LayoutRole layout_role(const Operation& operation, const OperationList& list) {
+  static const std::set<std::string> contractions = {"Conv", "ConvTranspose", "opsmith"};
+  static const std::set<std::string> windows = {"MaxPool", "AveragePool", "GlobalAveragePool",
+                                                "GlobalMaxPool", "ReduceMean"};
+  if (operation.kind != Operation::Kind::Expression || operation.program.stages.size() != 1 ||
+      operation.outputs.size() != 1) {
+    return LayoutRole::RowMajor;
+  }
+  if (list.value(operation.outputs[0]).shape->size() < 3) return LayoutRole::RowMajor;
+  const Stage& stage = operation.program.stages[0];
+  if (contractions.contains(operation.type)) return LayoutRole::Contraction;
+  if (windows.contains(operation.type)) return LayoutRole::Window;
+  if (stage.reduction == expression::Reduction::None && !stage.scatters()) {
+    return LayoutRole::Elementwise;
+  }
+  return LayoutRole::RowMajor;
+}
+
+std::vector<Layout::Halo> reach_of(const Program& program, const std::string& tensor) {
+  std::vector<Index> shape = program.shape_of(tensor);
+  std::vector<Layout::Halo> halo(shape.size());
+  bool any = false;
+  for (const Stage& stage : program.stages) {
+    if (stage.fill != 0) continue;
+    expression::Ranges ranges;
+    for (const auto* axes : {&stage.axes, &stage.reduction_axes}) {
+      for (const expression::Axis& axis : *axes) ranges[axis.name] = {0, axis.extent.value()};
+    }
+    for (const Scalar& read : expression::reads(stage.body)) {
+      if (read.tensor() != tensor) continue;
+      for (size_t d = 2; d < shape.size(); ++d) {
+        expression::Affine affine;
+        if (!expression::as_affine(read.indices()[d], affine)) continue;
+        auto range = expression::value_range(read.indices()[d], ranges);
+        if (!range) continue;
+        int64_t before = std::max<int64_t>(0, -range->begin);
+        int64_t after = std::max<int64_t>(0, range->end - shape[d].value());
+        if (before > kWidestHalo || after > kWidestHalo) continue;
+        halo[d].before = std::max(halo[d].before, before);
+        halo[d].after = std::max(halo[d].after, after);
+        any = any || before > 0 || after > 0;
+      }
+    }
+  }
+  if (!any) halo.clear();
+  return halo;
+}
+
+Access access_of(const Operation& operation, size_t i, const OperationList& list,
+                 const std::vector<bool>& blocked, int64_t block) {
+  ValueId id = operation.inputs[i];
+  const PlanValue& value = list.value(id);
+  if (operation.kind == Operation::Kind::Join) return {Access::Need::Blocked, {}};
+  LayoutRole role = layout_role(operation, list);
+  if (role == LayoutRole::RowMajor) return {};
+  const Program& program = operation.program;
+  const Stage& stage = program.stages[0];
+  std::string tensor = tensor_name(id);
+  if (role == LayoutRole::Window) return {Access::Need::Any, reach_of(program, tensor)};
+
+  bool output_blocked = blocked[static_cast<size_t>(operation.outputs[0])];
+  if (role == LayoutRole::Contraction) {
+    for (const Scalar& read : expression::reads(stage.body)) {
+      if (read.tensor() != tensor) continue;
+      // Data runs over the batch; weights do not.
+      const Index& first = read.indices().at(0);
+      bool data = first.kind() == Index::Kind::Iterator && first.name() == stage.axes[0].name;
+      if (!data) return {value.constant ? Access::Need::Any : Access::Need::RowMajor, {}};
+      return {can_block(value, block) ? Access::Need::Blocked : Access::Need::Plain,
+              reach_of(program, tensor)};
+    }
+  }
+  // Element by element beside the output: in the output's layout, unless it is a broadcast.
+  std::vector<Scalar> reads = reads_of(program, tensor);
+  bool full = std::any_of(reads.begin(), reads.end(),
+                          [&](const Scalar& read) { return is_identity(read, stage); });
+  if (!full || !can_block(value, block) || !spatial(*value.shape)) return {Access::Need::Any, {}};
+  return {output_blocked ? Access::Need::Blocked : Access::Need::Plain, {}};
+}
+
+}  // namespace opsmith::executor
