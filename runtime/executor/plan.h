@@ -34,8 +34,7 @@ struct Step {
   std::shared_ptr<const compiler::LoadedKernel> kernel;  ///< of an Expression
   std::string variant;
   int64_t multiply_accumulates = 0;
-  int64_t workspace = 0;                ///< offset in the arena
-  std::vector<ValueId> halos_to_clear;  ///< outputs whose border must be zero
+  int64_t workspace = 0;  ///< offset in the arena
 };
 
 /// All that is fixed for one set of input shapes. Immutable once built; any number of threads may

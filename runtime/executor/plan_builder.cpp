@@ -240,8 +240,6 @@ class PlanBuilder {
           requests.push_back({storage_bytes(value(id)), i, i, 0});
           owners.push_back(id);
         }
-        bool expression = step.operation.kind == Operation::Kind::Expression;
-        if (expression && !value(id).layout.halo.empty()) step.halos_to_clear.push_back(id);
       }
       for (ValueId id : step.operation.inputs) touch(id, i);
       if (step.kernel && step.kernel->workspace_bytes() > 0) {

@@ -93,10 +93,6 @@ class PlanRun {
   }
 
   void run_expression(const Step& step) {
-    for (ValueId id : step.halos_to_clear) {
-      const PlanValue& value = plan_.value(id);
-      zero_halo(address(id), value.layout, *value.shape, value.type);
-    }
     std::vector<void*> arguments;
     for (ValueId id : step.operation.inputs) arguments.push_back(address(id));
     for (ValueId id : step.operation.outputs) arguments.push_back(address(id));
