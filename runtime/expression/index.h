@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace opsmith::expression {
 
@@ -97,5 +98,19 @@ struct Affine {
   int64_t constant = 0;
 };
 bool as_affine(const Index& index, Affine& affine);
+
+/// index = sum(coefficient[i] * factor[i]) + constant after simplification, where a factor is an
+/// iterator, a symbol, a quotient, a remainder, a guarded expression or a product of such.
+struct LinearForm {
+  struct Term {
+    Index factor;
+    int64_t coefficient = 1;
+  };
+  std::vector<Term> terms;
+  int64_t constant = 0;
+
+  Index index() const;
+};
+LinearForm linear_form(const Index& index, const Ranges& ranges = {});
 
 }  // namespace opsmith::expression

@@ -514,4 +514,23 @@ bool as_affine(const Index& index, Affine& affine) {
   return true;
 }
 
+Index LinearForm::index() const {
+  Index sum = 0;
+  for (const Term& term : terms) sum = sum + term.factor * Index(term.coefficient);
+  return sum + Index(constant);
+}
+
+LinearForm linear_form(const Index& index, const Ranges& ranges) {
+  LinearForm form;
+  const Polynomial polynomial = Simplifier(ranges).polynomial(index);
+  for (const auto& [monomial, coefficient] : polynomial.terms) {
+    if (monomial.empty()) {
+      form.constant = coefficient;
+    } else {
+      form.terms.push_back({build(monomial), coefficient});
+    }
+  }
+  return form;
+}
+
 }  // namespace opsmith::expression
