@@ -14,6 +14,8 @@ constexpr int64_t kWorthThreads = 32768;
 constexpr int64_t kEnoughTasks = 16;
 /// Multiply-adds in one unrolled loop body: bounded by the instruction cache and compile time.
 constexpr int64_t kBodyBudget = 448;
+/// Reductions are walked in blocks as long as those of blocked channels.
+constexpr int64_t kReductionBlock = 16;
 
 /// Writes the directives of one stage.
 class StageRule {
@@ -33,6 +35,44 @@ class StageRule {
     order_loops();
   }
 
+  /// The weight in the order in which the written schedule walks through it.
+  Layout packed(const StageAnalysis::Access& weight) const {
+    const Layout plain = Layout::row_major(weight.shape.size());
+    if (vector_ < 0 || axis(vector_).reduction || axis(vector_).parts.size() != 1) return plain;
+    const auto dimension_of = [&](const std::string& name) {
+      for (size_t d = 0; d < weight.indices.size(); ++d) {
+        if (weight.indices[d] == expression::Index::iterator(name)) return static_cast<int>(d);
+      }
+      return -1;
+    };
+    const int vector_dimension = dimension_of(axis(vector_).name);
+    if (vector_dimension < 0) return plain;
+    Layout layout;
+    layout.order.push_back({vector_dimension, 0});
+    std::vector<bool> placed(weight.shape.size(), false);
+    placed[static_cast<size_t>(vector_dimension)] = true;
+    const auto place = [&](int dimension) {
+      if (dimension < 0 || placed[static_cast<size_t>(dimension)]) return;
+      placed[static_cast<size_t>(dimension)] = true;
+      layout.order.push_back({dimension, 0});
+    };
+    int blocked = -1;
+    if (longest_ >= 0 && axis(longest_).extent > kReductionBlock) {
+      for (const LoopAxis::Part& part : axis(longest_).parts) place(dimension_of(part.name));
+      if (axis(longest_).parts.size() == 1) blocked = dimension_of(axis(longest_).name);
+    }
+    for (const LoopAxis& other : analysis_.axes()) {
+      if (!other.reduction || (longest_ >= 0 && other.name == axis(longest_).name)) continue;
+      for (const LoopAxis::Part& part : other.parts) place(dimension_of(part.name));
+    }
+    for (size_t d = 0; d < placed.size(); ++d) place(static_cast<int>(d));
+    if (blocked >= 0) layout.order.push_back({blocked, kReductionBlock});
+    const int64_t block =
+        std::min(vector_block_, (axis(vector_).extent + lanes() - 1) / lanes() * lanes());
+    layout.order.push_back({vector_dimension, block});
+    return layout;
+  }
+
  private:
   const LoopAxis& axis(int i) const { return analysis_.axes()[static_cast<size_t>(i)]; }
   int axis_count() const { return static_cast<int>(analysis_.axes().size()); }
@@ -50,7 +90,14 @@ class StageRule {
     return parts;
   }
 
+  /// Loops of one iteration go outside, where they part no neighbours.
   void fuse_axes() {
+    if (!analysis_.unit_axes().empty() && analysis_.axes().size() > 1) {
+      std::vector<std::string> order;
+      for (const LoopAxis& unit : analysis_.unit_axes()) order.push_back(unit.name);
+      for (const LoopAxis& other : analysis_.axes()) order.push_back(other.name);
+      add("reorder", order);
+    }
     for (size_t i = analysis_.axes().size(); i-- > 1;) {
       const LoopAxis& outer = analysis_.axes()[i - 1];
       const LoopAxis& inner = analysis_.axes()[i];
@@ -176,8 +223,9 @@ class StageRule {
     }
     RegisterTile tile;
     if (reduces) {
+      // Without shared vectors more of them only add loads.
+      if (column >= 0 && !problem.shares_vectors) problem.vectors = 1;
       tile = choose_tile(problem);
-      if (!problem.shares_vectors) tile.vectors = 1;
     } else {
       for (const int64_t vectors : {4, 2}) {
         if (vector_ >= 0 && axis(vector_).extent % (vectors * width) == 0 && tile.vectors == 1) {
@@ -204,6 +252,7 @@ class StageRule {
       if (i == vector_) {
         const auto [outer, inner] = split(axis(i).name, width * tile.vectors);
         const int64_t block = std::min(extent, width * tile.vectors);
+        vector_block_ = width * tile.vectors;
         vector_loop_ = inner;
         if (tile.vectors > 1) {
           const auto [tiled, vector] = split(inner, width);
@@ -229,7 +278,7 @@ class StageRule {
   /// The longest reduction axis is unrolled as far as the body may grow, innermost; loops that
   /// boundary tests can cut short stay loops.
   void write_reduction(int64_t points) {
-    int longest = -1;
+    int& longest = longest_;
     for (int i = 0; i < axis_count(); ++i) {
       if (!axis(i).reduction || is_guarded(axis(i))) continue;
       if (longest < 0 || axis(i).extent > axis(longest).extent) longest = i;
@@ -244,12 +293,11 @@ class StageRule {
       }
       std::string name = axis(i).name;
       int64_t extent = axis(i).extent;
-      constexpr int64_t kBlock = 16;
-      if (extent > kBlock) {
-        const auto [outer, rest] = split(name, kBlock);
+      if (extent > kReductionBlock) {
+        const auto [outer, rest] = split(name, kReductionBlock);
         reduction_loops_.insert(reduction_loops_.begin(), outer);
         name = rest;
-        extent = kBlock;
+        extent = kReductionBlock;
       }
       int64_t copies = 1;
       while (copies * 2 <= budget && copies < extent) copies *= 2;
@@ -301,6 +349,11 @@ class StageRule {
     }
     std::vector<std::string> order;
     for (const auto& [name, extent] : outer_loops_) order.push_back(name);
+    for (const bool reduction : {false, true}) {
+      for (const LoopAxis& unit : analysis_.unit_axes()) {
+        if (unit.reduction == reduction) order.push_back(unit.name);
+      }
+    }
     order.insert(order.end(), reduction_loops_.begin(), reduction_loops_.end());
     order.insert(order.end(), tile_loops_.begin(), tile_loops_.end());
     if (!vector_loop_.empty()) order.push_back(vector_loop_);
@@ -324,7 +377,9 @@ class StageRule {
   StageAnalysis analysis_;
   const Target& target_;
   Schedule& schedule_;
-  int vector_ = -1;                                           ///< number of the vectorized axis
+  int vector_ = -1;   ///< number of the vectorized axis
+  int longest_ = -1;  ///< number of the reduction axis that is unrolled
+  int64_t vector_block_ = 1;
   std::vector<std::pair<std::string, int64_t>> outer_loops_;  ///< output loops with their extents
   size_t vector_outer_ = 0;  ///< place of the vector axis' blocks in outer_loops_
   std::vector<std::string> reduction_loops_;
@@ -345,12 +400,25 @@ Schedule default_schedule(const expression::Program& program,
   return schedule;
 }
 
-std::map<std::string, Layout> preferred_weight_layouts(const expression::Program& program,
-                                                       const std::map<std::string, Layout>&,
-                                                       const Target&) {
+std::map<std::string, Layout> preferred_weight_layouts(
+    const expression::Program& program, const std::map<std::string, Layout>& data_layouts,
+    const Target& target) {
   std::map<std::string, Layout> layouts;
   for (const expression::TensorDeclaration& weight : program.weights) {
     layouts[weight.name] = Layout::row_major(weight.shape.size());
+  }
+  for (const expression::Stage& stage : program.stages) {
+    StageAnalysis analysis(program, stage, data_layouts);
+    if (stage.reduction == expression::Reduction::None) continue;
+    for (const expression::TensorDeclaration& weight : program.weights) {
+      if (weight.shape.size() > 1) analysis.mark_packable(weight.name);
+    }
+    Schedule unused;
+    StageRule rule(analysis, target, unused);
+    rule.write();
+    for (const StageAnalysis::Access& access : analysis.accesses()) {
+      if (access.packable) layouts[access.tensor] = rule.packed(access);
+    }
   }
   return layouts;
 }

@@ -83,10 +83,15 @@ StageAnalysis::StageAnalysis(const expression::Program& program, const expressio
   for (const auto* axes : {&stage.axes, &stage.reduction_axes}) {
     for (const expression::Axis& axis : *axes) {
       const int64_t extent = expression::simplify(axis.extent).value();
-      axes_.push_back({axis.name, extent, axes == &stage.reduction_axes, {{axis.name, extent}}});
+      const LoopAxis loop{axis.name, extent, axes == &stage.reduction_axes, {{axis.name, extent}}};
+      (extent == 1 ? unit_axes_ : axes_).push_back(loop);
       origin_[axis.name] = 0;
     }
   }
+}
+
+void StageAnalysis::mark_packable(const std::string& tensor) {
+  for (Access& access : accesses_) access.packable = access.packable || access.tensor == tensor;
 }
 
 int64_t StageAnalysis::offset(const Access& access, const Binding& point) const {
@@ -102,7 +107,11 @@ Movement StageAnalysis::movement(const Access& access, const LoopAxis& axis, int
     return std::find(used.begin(), used.end(), part.name) != used.end();
   });
   if (!depends || axis.extent <= 1) return Movement::Still;
-  Movement worst = Movement::Still;
+  if (access.packable && !axis.reduction && axis.parts.size() == 1) {
+    for (const Index& index : access.indices) {
+      if (index == Index::iterator(axis.name)) return Movement::NextElement;
+    }
+  }
   bool next_seen = false;
   bool still_seen = false;
   // The first blocks and the last whole one.
@@ -125,13 +134,12 @@ Movement StageAnalysis::movement(const Access& access, const LoopAxis& axis, int
     still_seen = still_seen || still;
   }
   if (next_seen && still_seen) return Movement::Elsewhere;
-  if (next_seen) worst = Movement::NextElement;
-  return worst;
+  return next_seen ? Movement::NextElement : Movement::Still;
 }
 
 bool StageAnalysis::fusable(const LoopAxis& outer, const LoopAxis& inner) const {
   if (outer.reduction != inner.reduction) return false;
-  if (outer.extent <= 1 || inner.extent <= 1) return true;
+  if (outer.extent < 1 || inner.extent < 1) return false;
   for (const Access& access : accesses_) {
     if (leaves(access)) return false;
     const auto at = [&](int64_t o, int64_t i) {

@@ -35,15 +35,22 @@ class StageAnalysis {
     Shape shape;
     bool in_body = true;
     bool write = false;
+    /// The layout is still to be chosen: moves element by element along any axis that is an index
+    /// of its own.
+    bool packable = false;
   };
 
   StageAnalysis(const expression::Program& program, const expression::Stage& stage,
                 const std::map<std::string, Layout>& layouts);
+  /// Marks the reads of a tensor whose layout may be chosen to suit the stage.
+  void mark_packable(const std::string& tensor);
 
   const expression::Stage& stage() const { return *stage_; }
   const std::vector<Access>& accesses() const { return accesses_; }
   const Access& write() const { return accesses_.back(); }
-  /// Output axes, then reduction axes, in the stage's order, fused where `fuse` did so.
+  /// Axes of one iteration.
+  const std::vector<LoopAxis>& unit_axes() const { return unit_axes_; }
+  /// The other output axes, then reduction axes, in the stage's order, fused where `fuse` did so.
   std::vector<LoopAxis>& axes() { return axes_; }
   const std::vector<LoopAxis>& axes() const { return axes_; }
 
@@ -65,7 +72,7 @@ class StageAnalysis {
 
   const expression::Stage* stage_;
   std::vector<Access> accesses_;
-  std::vector<LoopAxis> axes_;
+  std::vector<LoopAxis> axes_, unit_axes_;
   expression::Binding origin_;
 };
 

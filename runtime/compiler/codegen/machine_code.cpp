@@ -6,6 +6,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -23,6 +24,10 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const schedule::Target& target
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    // The register tile is emitted in the order that keeps it in registers; LLVM's machine
+    // scheduler would move all loads of an unrolled body to its front and spill.
+    const char* const options[] = {"opsmith", "-enable-misched=false"};
+    llvm::cl::ParseCommandLineOptions(2, options);
   });
   const std::string triple = llvm::sys::getDefaultTargetTriple();
   std::string error;
