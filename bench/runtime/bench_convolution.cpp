@@ -95,11 +95,12 @@ Options parse(int count, char** values) {
   return options;
 }
 
-/// One thread is timed by its time on the processor, so that a busy machine does not count.
 struct KernelTime {
   double median = 0;
   double quiet = 0;  ///< the first decile: what an undisturbed machine would show
 };
+
+/// One thread is timed by its time on the processor, so that a busy machine counts less.
 KernelTime time_kernel(const std::function<void()>& work, int threads) {
   const auto now = [&] {
     timespec time{};
@@ -109,7 +110,7 @@ KernelTime time_kernel(const std::function<void()>& work, int threads) {
   work();
   std::vector<double> samples;
   const double start = now();
-  while (samples.size() < 5 || now() - start < 0.1) {
+  while (samples.size() < 10 || now() - start < 0.1) {
     const double begin = now();
     work();
     samples.push_back(now() - begin);
@@ -153,10 +154,8 @@ void bench(const Shapes& s, const Options& options, double peak) {
     arguments.push_back(storage.back().raw());
   }
   Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes() + 1});
-  TimingOptions timing;
-  timing.seconds = 0.15;
-  const KernelTime time =
-      measure([&] { kernel.run(arguments, workspace.raw(), options.threads); }, timing);
+  const KernelTime time = time_kernel(
+      [&] { kernel.run(arguments, workspace.raw(), options.threads); }, options.threads);
   const double flops =
       2.0 * static_cast<double>(expression::multiply_accumulates(specification.program));
   const auto share = [&](double seconds) { return 100 * flops / seconds / peak / options.threads; };
