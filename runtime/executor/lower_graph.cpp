@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/executor/reference.h"
 #include "runtime/kernels/lowering.h"
 #include "support/error.h"
 
@@ -44,6 +45,17 @@ void name_by_value(Operation& operation) {
   }
 }
 
+// The values of the graph around it that a node's subgraphs read, at any depth.
+void add_captures(const Node& node, const Graph& outer, std::vector<ValueId>& captures) {
+  for (const auto& [name, attribute] : node.attributes) {
+    const auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute);
+    if (body == nullptr) continue;
+    for (const std::string& captured : (*body)->captures()) {
+      if (auto id = outer.find(captured)) captures.push_back(*id);
+    }
+  }
+}
+
 class GraphLowering {
  public:
   explicit GraphLowering(const graph::Model& model) : model_(model), graph_(model.graph) {}
@@ -79,7 +91,23 @@ class GraphLowering {
     return value.shape && value.type != ElementType::Undefined;
   }
 
+  Operation lower_control_flow(const Node& node) {
+    Operation operation;
+    operation.kind = Operation::Kind::Dynamic;
+    operation.name = node.name.empty() ? node.type : node.name;
+    operation.type = node.type;
+    operation.node = node;
+    operation.inputs = node.inputs;
+    operation.outputs = node.outputs;
+    add_captures(node, graph_, operation.inputs);
+    for (ValueId id : node.outputs) {
+      if (id != graph::kNoValue) list_.value(id).shape.reset();
+    }
+    return operation;
+  }
+
   Operation lower_node(const Node& node) {
+    if (is_control_flow(node)) return lower_control_flow(node);
     const kernels::KernelDefinition* definition = kernels::find_kernel(node.domain, node.type);
     if (definition == nullptr) {
       throw Unsupported(graph::describe(node) + " has no kernel in the runtime");

@@ -46,16 +46,23 @@ class ReferenceRun {
     return found->second;
   }
 
-  std::vector<Tensor> compute(const Node& node, const std::vector<Tensor>& inputs,
+  std::vector<Tensor> compute(const Node& node, std::span<const Tensor> inputs,
                               const Environment& values) const {
-    if (node.is("If")) {
-      bool condition = inputs.at(0).cast(ElementType::Int64).data<int64_t>()[0] != 0;
-      return run_body(body_of(node, condition ? "then_branch" : "else_branch"), {}, values);
-    }
-    if (node.is("Loop")) return run_loop(node, inputs, values);
-    return evaluate_node(node, model_, inputs);
+    return is_control_flow(node) ? control(node, inputs, values)
+                                 : evaluate_node(node, model_, inputs);
   }
 
+ public:
+  std::vector<Tensor> control(const Node& node, std::span<const Tensor> inputs,
+                              const Environment& values) const {
+    if (node.is("If")) {
+      bool condition = inputs[0].cast(ElementType::Int64).data<int64_t>()[0] != 0;
+      return run_body(body_of(node, condition ? "then_branch" : "else_branch"), {}, values);
+    }
+    return run_loop(node, inputs, values);
+  }
+
+ private:
   static const Graph& body_of(const Node& node, const std::string& attribute) {
     auto found = node.attributes.find(attribute);
     const auto* body = found == node.attributes.end()
@@ -78,13 +85,13 @@ class ReferenceRun {
 
   // Inputs: trip count, condition, carried values. Body: (iteration, condition, carried) to
   // (condition, carried, scanned); scanned outputs are stacked along a new first dimension.
-  std::vector<Tensor> run_loop(const Node& node, const std::vector<Tensor>& inputs,
+  std::vector<Tensor> run_loop(const Node& node, std::span<const Tensor> inputs,
                                const Environment& values) const {
     const Graph& body = body_of(node, "body");
     auto first = [](const Tensor& t) { return t.cast(ElementType::Int64).data<int64_t>()[0]; };
-    bool limited = inputs.at(0).defined();
+    bool limited = inputs[0].defined();
     int64_t trips = limited ? first(inputs[0]) : 0;
-    bool go_on = !inputs.at(1).defined() || first(inputs[1]) != 0;
+    bool go_on = !inputs[1].defined() || first(inputs[1]) != 0;
     std::vector<Tensor> carried(inputs.begin() + 2, inputs.end());
     std::vector<std::vector<Tensor>> scanned(node.outputs.size() - carried.size());
     for (int64_t i = 0; go_on && (!limited || i < trips); ++i) {
@@ -123,6 +130,14 @@ class ReferenceRun {
 };
 
 }  // namespace
+
+bool is_control_flow(const Node& node) { return node.is("If") || node.is("Loop"); }
+
+std::vector<Tensor> run_control_flow(const Node& node, const graph::Model& model,
+                                     std::span<const Tensor> inputs,
+                                     const std::map<std::string, Tensor>& environment) {
+  return ReferenceRun(model).control(node, inputs, environment);
+}
 
 std::map<std::string, Tensor> run_reference(const graph::Model& model,
                                             const std::map<std::string, Tensor>& inputs,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,13 @@ namespace opsmith::executor {
 std::map<std::string, Tensor> run_reference(const graph::Model& model,
                                             const std::map<std::string, Tensor>& inputs,
                                             const std::vector<std::string>& keep = {});
+
+/// Whether the node is an If or a Loop.
+bool is_control_flow(const graph::Node& node);
+
+/// Runs an If or a Loop the same way. `environment` holds what its subgraphs capture, by name.
+std::vector<Tensor> run_control_flow(const graph::Node& node, const graph::Model& model,
+                                     std::span<const Tensor> inputs,
+                                     const std::map<std::string, Tensor>& environment);
 
 }  // namespace opsmith::executor

@@ -4,6 +4,7 @@
 #include "runtime/executor/layout/copy.h"
 #include "runtime/executor/node_evaluation.h"
 #include "runtime/executor/plan.h"
+#include "runtime/executor/reference.h"
 #include "runtime/kernels/lowering.h"
 #include "support/error.h"
 
@@ -130,13 +131,25 @@ class PlanRun {
   void run_dynamic(const Step& step) {
     const graph::Node& node = *step.operation.node;
     std::vector<Tensor> inputs = input_tensors(step);
-    std::vector<Tensor> outputs = evaluate_node(node, *plan_.model, inputs);
+    std::vector<Tensor> outputs = is_control_flow(node) ? run_control(step, inputs)
+                                                        : evaluate_node(node, *plan_.model, inputs);
     for (size_t i = 0; i < step.operation.outputs.size() && i < outputs.size(); ++i) {
       ValueId id = step.operation.outputs[i];
       if (id == kNoValue) continue;
       // Views of the arena would not outlive this step's inputs.
       heap_[static_cast<size_t>(id)] = outputs[i].clone();
     }
+  }
+
+  // The operation's inputs are the node's and then what its subgraphs capture.
+  std::vector<Tensor> run_control(const Step& step, const std::vector<Tensor>& inputs) {
+    const graph::Node& node = *step.operation.node;
+    size_t own = node.inputs.size();
+    std::map<std::string, Tensor> environment;
+    for (size_t i = own; i < inputs.size(); ++i) {
+      environment[plan_.value(step.operation.inputs[i]).name] = inputs[i];
+    }
+    return run_control_flow(node, *plan_.model, {inputs.data(), own}, environment);
   }
 
   void run_convert(const Step& step) {
