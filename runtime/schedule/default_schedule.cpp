@@ -14,6 +14,8 @@ constexpr int64_t kWorthThreads = 32768;
 constexpr int64_t kEnoughTasks = 16;
 /// Multiply-adds in one unrolled loop body: bounded by the instruction cache and compile time.
 constexpr int64_t kBodyBudget = 448;
+/// Points of a tile that share nothing (depthwise convolution, pooling).
+constexpr int64_t kUnsharedPoints = 8;
 /// Reductions are walked in blocks as long as those of blocked channels.
 constexpr int64_t kReductionBlock = 16;
 
@@ -223,8 +225,11 @@ class StageRule {
     }
     RegisterTile tile;
     if (reduces) {
-      // Without shared vectors more of them only add loads.
-      if (column >= 0 && !problem.shares_vectors) problem.vectors = 1;
+      if (column >= 0 && !problem.shares_vectors) {
+        // More points only hide latency, more vectors only add loads.
+        problem.vectors = 1;
+        problem.registers = std::min<int64_t>(problem.registers, kUnsharedPoints + 2);
+      }
       tile = choose_tile(problem);
     } else {
       for (const int64_t vectors : {4, 2}) {

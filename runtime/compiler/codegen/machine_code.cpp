@@ -24,10 +24,11 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const schedule::Target& target
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    // The register tile is emitted in the order that keeps it in registers; LLVM's machine
-    // scheduler would move all loads of an unrolled body to its front and spill.
-    const char* const options[] = {"opsmith", "-enable-misched=false"};
-    llvm::cl::ParseCommandLineOptions(2, options);
+    // The register tile is emitted in the order that keeps it in registers: the machine scheduler
+    // would move all loads of an unrolled body to its front and spill. Addresses are shared as
+    // they should be: loop strength reduction would take most of the compile time for nothing.
+    const char* const options[] = {"opsmith", "-enable-misched=false", "-disable-lsr"};
+    llvm::cl::ParseCommandLineOptions(3, options);
   });
   const std::string triple = llvm::sys::getDefaultTargetTriple();
   std::string error;
