@@ -57,10 +57,21 @@ class GraphInference {
     for (Node& node : graph_.nodes) infer(node);
   }
 
+  const std::vector<ValueInfo>& infos() const { return infos_; }
+
   std::vector<ValueInfo> outputs() const {
     std::vector<ValueInfo> result;
     for (const ValueId id : graph_.outputs) result.push_back(infos_[static_cast<size_t>(id)]);
     return result;
+  }
+
+  /// The instantiated body of the function that a node calls, inferred.
+  Graph body_of(const Node& node) {
+    const Function* function = model_.find_function(node.domain, node.type);
+    require(function, "node " + describe(node) + " calls no function");
+    Graph body = instantiate_body(*function, node);
+    infer_function_body(*function, node, body);
+    return body;
   }
 
  private:
@@ -150,8 +161,13 @@ class GraphInference {
 
   std::vector<ValueInfo> infer_function(const Function& function, const Node& node) {
     if (budget_ <= 0) return {};
-    budget_ -= static_cast<int64_t>(function.body.nodes.size()) + 1;
     Graph body = instantiate_body(function, node);
+    return infer_function_body(function, node, body);
+  }
+
+  std::vector<ValueInfo> infer_function_body(const Function& function, const Node& node,
+                                             Graph& body) {
+    budget_ -= static_cast<int64_t>(body.nodes.size()) + 1;
     const auto& opsets = function.opsets.empty() ? opsets_ : function.opsets;
     GraphInference inner(model_, opsets, body, nullptr, budget_);
     inner.set_inputs(inputs_of(node));
@@ -188,6 +204,19 @@ void bind_symbols(Graph& graph, const std::map<std::string, int64_t>& sizes) {
   }
 }
 
+std::optional<Tensor> known_tensor(const ValueInfo& info) {
+  const bool integers = info.type == ElementType::Int64 || info.type == ElementType::Int32;
+  const auto shape = info.shape ? concrete(*info.shape) : std::nullopt;
+  if (!integers || !info.elements || !shape || shape->size() > 1) return std::nullopt;
+  if (element_count(*shape) != static_cast<int64_t>(info.elements->size())) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (const Dimension& element : *info.elements) {
+    if (!element.known()) return std::nullopt;
+    numbers.push_back(*element.size);
+  }
+  return Tensor::of<int64_t>(*shape, numbers).cast(info.type);
+}
+
 }  // namespace
 
 void infer_shapes(Model& model) {
@@ -198,6 +227,22 @@ void infer_shapes(Model& model) {
     if (model.source.empty()) throw;
     throw UserError(model.source + ": " + error.what());
   }
+}
+
+Graph inferred_body(const Model& model, const Graph& graph, const Node& node) {
+  int64_t budget = kMostBodyNodes;
+  Graph outer = graph;
+  outer.nodes.clear();
+  return GraphInference(model, model.opsets, outer, nullptr, budget).body_of(node);
+}
+
+std::vector<std::optional<Tensor>> infer_known_tensors(Model& model) {
+  int64_t budget = kMostBodyNodes;
+  GraphInference inference(model, model.opsets, model.graph, nullptr, budget);
+  inference.run();
+  std::vector<std::optional<Tensor>> result;
+  for (const ValueInfo& info : inference.infos()) result.push_back(known_tensor(info));
+  return result;
 }
 
 void fix_input_shapes(Model& model, const std::map<std::string, Shape>& shapes) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -12,6 +14,14 @@ namespace opsmith::graph {
 /// chains. Unknown operators leave unknown shapes. Throws UserError naming the node when shapes
 /// contradict.
 void infer_shapes(Model& model);
+
+/// The body of the function that `node` of `graph` calls, with the shapes that its values have
+/// there. Throws InternalError where the node calls no function of the model.
+Graph inferred_body(const Model& model, const Graph& graph, const Node& node);
+
+/// For each value of the main graph the elements that are known of it, where all are: of integer
+/// tensors of rank 0 or 1 that follow from shapes and constants alone. Infers shapes on the way.
+std::vector<std::optional<Tensor>> infer_known_tensors(Model& model);
 
 /// Fixes the shapes of graph inputs ("x" to 1x3x224x224) and infers again. Throws UserError when
 /// an input does not exist or a fixed dimension contradicts.
