@@ -1,276 +1,266 @@
 #include "runtime/schedule/database.h"
 
+#include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <limits>
 #include <mutex>
 #include <sstream>
 
-#include "runtime/schedule/sqlite.h"
+#include "support/error.h"
 #include "support/file.h"
 #include "support/log.h"
 
 namespace opsmith::schedule {
 namespace {
 
-constexpr int kVersion = 1;  // of the table; another version is set aside
-constexpr const char* kColumns =
-    "kernel_class, parameters, layouts, target, variant, schedule, milliseconds, measurement";
+constexpr const char* kTables =
+    "CREATE TABLE IF NOT EXISTS measurements ("
+    " kernel_class TEXT NOT NULL, parameters TEXT NOT NULL, layouts TEXT NOT NULL,"
+    " target TEXT NOT NULL, variant TEXT NOT NULL, schedule TEXT NOT NULL,"
+    " seconds REAL NOT NULL, measured TEXT NOT NULL, version TEXT NOT NULL,"
+    " UNIQUE (kernel_class, parameters, layouts, target, variant, schedule, measured, version));"
+    "CREATE INDEX IF NOT EXISTS by_key ON measurements"
+    " (kernel_class, parameters, layouts, target, seconds);";
 
-void create_tables(sqlite3* database) {
-  execute(database,
-          "CREATE TABLE IF NOT EXISTS measurement ("
-          "  kernel_class TEXT NOT NULL, parameters TEXT NOT NULL, layouts TEXT NOT NULL,"
-          "  target TEXT NOT NULL, variant TEXT NOT NULL, schedule TEXT NOT NULL,"
-          "  milliseconds REAL NOT NULL, measurement TEXT NOT NULL,"
-          "  PRIMARY KEY (kernel_class, parameters, layouts, target, variant, schedule)"
-          ") WITHOUT ROWID;"
-          "PRAGMA user_version = " +
-              std::to_string(kVersion));
-}
-
-/// Opens a file and proves it whole; throws DatabaseError otherwise.
-DatabaseHandle open_checked(const std::string& path, bool read_only) {
-  sqlite3* raw = nullptr;
-  const int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
-  DatabaseHandle database(raw);
-  check_sqlite(raw, code);
-  sqlite3_busy_timeout(raw, 10000);
-  {
-    Statement check(raw, "PRAGMA quick_check(1)");
-    if (!check.step() || check.text(0) != "ok") {
-      throw DatabaseError("schedule database: '" + path + "' is damaged", SQLITE_CORRUPT);
-    }
+/// One prepared statement; errors become UserError naming the database.
+class Statement {
+ public:
+  Statement(sqlite3* database, const std::string& path, const char* text)
+      : database_(database), path_(path) {
+    check(sqlite3_prepare_v2(database, text, -1, &statement_, nullptr));
   }
-  const int64_t found = [raw] {
-    Statement version(raw, "PRAGMA user_version");
-    version.step();
-    return version.integer(0);
-  }();
-  if (found != kVersion && (read_only || found != 0)) {
-    throw DatabaseError("schedule database: '" + path + "' has version " + std::to_string(found) +
-                            ", this opsmith reads " + std::to_string(kVersion),
-                        SQLITE_NOTADB);
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& text(const std::string& value) {
+    check(sqlite3_bind_text(statement_, ++bound_, value.data(), static_cast<int>(value.size()),
+                            SQLITE_TRANSIENT));
+    return *this;
   }
-  if (!read_only) {
-    execute(raw, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-    create_tables(raw);
+  Statement& real(double value) {
+    check(sqlite3_bind_double(statement_, ++bound_, value));
+    return *this;
   }
-  return database;
-}
+  Statement& integer(int64_t value) {
+    check(sqlite3_bind_int64(statement_, ++bound_, value));
+    return *this;
+  }
+  /// True while there is a row.
+  bool step() {
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) check(code);
+    return false;
+  }
+  std::string column_text(int column) {
+    const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return data == nullptr ? "" : std::string(data);
+  }
+  double column_real(int column) { return sqlite3_column_double(statement_, column); }
+  int64_t column_integer(int column) { return sqlite3_column_int64(statement_, column); }
 
-bool is_damage(const DatabaseError& error) {
-  return error.code == SQLITE_CORRUPT || error.code == SQLITE_NOTADB;
-}
-
-std::vector<int64_t> parse_parameters(const std::string& text) {
-  std::vector<int64_t> parameters;
-  std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) parameters.push_back(std::stoll(item));
-  return parameters;
-}
-
-/// "machine isa L1/L2/L3 threads", as Target::key() writes it.
-struct TargetParts {
-  std::string instruction_set;
-  std::string threads;
-  std::vector<double> caches;
+ private:
+  void check(int code) const {
+    if (code == SQLITE_OK) return;
+    throw UserError("schedule database " + path_ + ": " + sqlite3_errmsg(database_));
+  }
+  sqlite3* database_;
+  const std::string& path_;
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
 };
 
-TargetParts split_target(const std::string& key) {
+/// "machine isa L1/L2/L3 threads" in parts.
+struct TargetParts {
+  std::string instruction_set;
+  std::vector<double> caches;
+  std::string threads;
+};
+
+TargetParts parse_target(const std::string& key) {
   TargetParts parts;
   std::istringstream stream(key);
-  std::string machine, caches;
+  std::string machine;
+  std::string caches;
   stream >> machine >> parts.instruction_set >> caches >> parts.threads;
   std::istringstream sizes(caches);
-  for (std::string item; std::getline(sizes, item, '/');) {
-    parts.caches.push_back(std::atof(item.c_str()));
+  for (std::string size; std::getline(sizes, size, '/');) {
+    parts.caches.push_back(std::max(std::strtod(size.c_str(), nullptr), 1.0));
   }
   return parts;
 }
 
-/// Sum of the caches' ratios in octaves; infinite for another instruction set.
-double target_distance(const std::string& a, const std::string& b) {
-  if (a == b) return 0;
-  const TargetParts left = split_target(a), right = split_target(b);
-  if (left.instruction_set != right.instruction_set) {
-    return std::numeric_limits<double>::infinity();
-  }
-  double distance = left.threads == right.threads ? 0.01 : 4;
-  for (size_t i = 0; i < std::min(left.caches.size(), right.caches.size()); ++i) {
-    if (left.caches[i] > 0 && right.caches[i] > 0) {
-      distance += std::abs(std::log2(left.caches[i] / right.caches[i]));
+/// How far two machines are from each other; infinite when code of one does not suit the other.
+double distance(const TargetParts& a, const TargetParts& b) {
+  if (a.instruction_set != b.instruction_set) return INFINITY;
+  double sum = a.threads == b.threads ? 0 : 1;
+  for (size_t i = 0; i < std::max(a.caches.size(), b.caches.size()); ++i) {
+    if (i >= a.caches.size() || i >= b.caches.size()) {
+      sum += 4;
+    } else {
+      sum += std::abs(std::log2(a.caches[i] / b.caches[i]));
     }
   }
-  return distance;
-}
-
-/// The row under the cursor; columns as in kColumns. A schedule that does not parse is damage.
-ScheduleMatch read_match(const Statement& row) {
-  ScheduleMatch match;
-  match.key = {row.text(0), parse_parameters(row.text(1)), row.text(2), row.text(3)};
-  match.record = {row.text(4), schedule_from_json(row.text(5)), row.real(6), row.text(7)};
-  return match;
+  return sum;
 }
 
 }  // namespace
 
-struct ScheduleDatabase::Connection {
-  DatabaseHandle database;
-  mutable std::mutex mutex;
+struct ScheduleDatabase::State {
+  std::string path;
+  sqlite3* database = nullptr;
+  std::recursive_mutex mutex;
+
+  ~State() { sqlite3_close(database); }
+
+  /// False when the file is no sound database.
+  bool open() {
+    if (sqlite3_open_v2(path.c_str(), &database,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
+                        nullptr) != SQLITE_OK) {
+      const std::string reason = sqlite3_errmsg(database);
+      sqlite3_close(database);
+      database = nullptr;
+      throw UserError("schedule database " + path + " cannot be opened: " + reason);
+    }
+    sqlite3_busy_timeout(database, 10000);
+    sqlite3_exec(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", nullptr, nullptr,
+                 nullptr);
+    const int code = sqlite3_exec(database, kTables, nullptr, nullptr, nullptr);
+    bool sound = code == SQLITE_OK;
+    if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_BUSY) {
+      throw UserError("schedule database " + path + " cannot be used: " + sqlite3_errmsg(database));
+    }
+    if (sound) {
+      sqlite3_stmt* check = nullptr;
+      sound =
+          sqlite3_prepare_v2(database, "PRAGMA quick_check(1)", -1, &check, nullptr) == SQLITE_OK &&
+          sqlite3_step(check) == SQLITE_ROW &&
+          std::string(reinterpret_cast<const char*>(sqlite3_column_text(check, 0))) == "ok";
+      sqlite3_finalize(check);
+    }
+    if (sound) return true;
+    sqlite3_close(database);
+    database = nullptr;
+    return false;
+  }
+
+  Statement statement(const char* text) { return {database, path, text}; }
+
+  std::vector<ScheduleRow> rows(const ScheduleKey& key, const std::string& target) {
+    Statement query = statement(
+        "SELECT variant, schedule, seconds, measured, version FROM measurements"
+        " WHERE kernel_class=? AND parameters=? AND layouts=? AND target=? ORDER BY seconds");
+    query.text(key.kernel_class).text(key.parameters).text(key.layouts).text(target);
+    std::vector<ScheduleRow> found;
+    while (query.step()) {
+      found.push_back({query.column_text(0), schedule_from_json(query.column_text(1)),
+                       query.column_real(2), query.column_text(3), query.column_text(4)});
+    }
+    return found;
+  }
 };
 
-ScheduleDatabase::ScheduleDatabase(std::unique_ptr<Connection> connection)
-    : connection_(std::move(connection)) {}
+ScheduleDatabase::ScheduleDatabase(const std::string& path) : state_(std::make_unique<State>()) {
+  state_->path = path;
+  if (path.empty()) {
+    make_folder(cache_folder());
+    state_->path = cache_folder() + "/schedules.db";
+  }
+  if (state_->open()) return;
+  const std::string where = set_aside(state_->path);
+  log_warning("schedule database " + state_->path + " is damaged and begun anew" +
+              (where.empty() ? "" : "; the old file is " + where));
+  for (const char* companion : {"-wal", "-shm"}) unlink((state_->path + companion).c_str());
+  if (!state_->open()) throw UserError("schedule database " + state_->path + " cannot be made");
+}
+
 ScheduleDatabase::~ScheduleDatabase() = default;
 
-std::string ScheduleDatabase::default_path() { return cache_folder() + "/schedules.db"; }
-
-std::shared_ptr<ScheduleDatabase> ScheduleDatabase::open(const std::string& path) {
-  const std::string file = path.empty() ? default_path() : path;
-  if (file != ":memory:") {
-    const auto folder = std::filesystem::path(file).parent_path().string();
-    if (!folder.empty()) make_folder(folder, true);
+std::vector<ScheduleRow> ScheduleDatabase::find(const ScheduleKey& key) {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<ScheduleRow> found = state_->rows(key, key.target);
+  if (!found.empty()) return found;
+  Statement targets = state_->statement(
+      "SELECT DISTINCT target FROM measurements"
+      " WHERE kernel_class=? AND parameters=? AND layouts=? ORDER BY target");
+  targets.text(key.kernel_class).text(key.parameters).text(key.layouts);
+  const TargetParts wanted = parse_target(key.target);
+  double nearest = INFINITY;
+  std::string chosen;
+  while (targets.step()) {
+    const double d = distance(wanted, parse_target(targets.column_text(0)));
+    if (d < nearest) {
+      nearest = d;
+      chosen = targets.column_text(0);
+    }
   }
-  auto connection = std::make_unique<Connection>();
-  try {
-    connection->database = open_checked(file, false);
-  } catch (const DatabaseError& error) {
-    if (!is_damage(error)) throw;
-    const std::string aside = set_aside(file);
-    set_aside(file + "-wal");
-    set_aside(file + "-shm");
-    log_warning(std::string(error.what()) + "; set aside as '" + aside + "', beginning a new one");
-    connection->database = open_checked(file, false);
-  }
-  return std::shared_ptr<ScheduleDatabase>(new ScheduleDatabase(std::move(connection)));
+  return chosen.empty() ? found : state_->rows(key, chosen);
 }
 
-void ScheduleDatabase::add(const KernelKey& key, const ScheduleRecord& record) {
-  const std::scoped_lock lock(connection_->mutex);
-  Statement(connection_->database.get(), std::string("INSERT OR REPLACE INTO measurement (") +
-                                             kColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-      .bind(key.kernel_class)
-      .bind(key.parameter_text())
-      .bind(key.layouts)
-      .bind(key.target)
-      .bind(record.variant)
-      .bind(to_json(record.schedule))
-      .bind(record.milliseconds)
-      .bind(record.measurement)
-      .step();
+std::optional<ScheduleRow> ScheduleDatabase::best(const ScheduleKey& key) {
+  std::vector<ScheduleRow> found = find(key);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
 }
 
-std::optional<ScheduleMatch> ScheduleDatabase::best(const KernelKey& key) const {
-  const std::scoped_lock lock(connection_->mutex);
-  Statement rows(connection_->database.get(),
-                 std::string("SELECT ") + kColumns +
-                     " FROM measurement WHERE kernel_class = ? AND parameters = ? AND layouts = ?"
-                     " ORDER BY milliseconds");
-  rows.bind(key.kernel_class).bind(key.parameter_text()).bind(key.layouts);
-  std::optional<ScheduleMatch> best;
-  double nearest = std::numeric_limits<double>::infinity();
-  while (rows.step()) {
-    const double distance = target_distance(rows.text(3), key.target);
-    if (distance >= nearest) continue;
-    nearest = distance;
-    best = read_match(rows);
-    best->exact_target = distance == 0;
-  }
-  return best;
+void ScheduleDatabase::add(const ScheduleKey& key, const ScheduleRow& row) {
+  const std::lock_guard lock(state_->mutex);
+  Statement insert =
+      state_->statement("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.text(key.kernel_class).text(key.parameters).text(key.layouts).text(key.target);
+  insert.text(row.variant).text(to_json(row.schedule)).real(row.seconds);
+  insert.text(row.measured).text(row.version).step();
 }
 
-std::vector<ScheduleRecord> ScheduleDatabase::all(const KernelKey& key) const {
-  const std::scoped_lock lock(connection_->mutex);
-  Statement rows(connection_->database.get(),
-                 std::string("SELECT ") + kColumns +
-                     " FROM measurement WHERE kernel_class = ? AND parameters = ? AND layouts = ?"
-                     " AND target = ? ORDER BY milliseconds");
-  rows.bind(key.kernel_class).bind(key.parameter_text()).bind(key.layouts).bind(key.target);
-  std::vector<ScheduleRecord> records;
-  while (rows.step()) records.push_back(read_match(rows).record);
-  return records;
-}
-
-std::vector<ScheduleMatch> ScheduleDatabase::relatives(const KernelKey& key) const {
-  const std::scoped_lock lock(connection_->mutex);
-  Statement rows(connection_->database.get(),
-                 std::string("SELECT ") + kColumns +
-                     " FROM measurement WHERE kernel_class = ? AND layouts = ? AND target = ?"
-                     " AND parameters <> ? ORDER BY parameters, milliseconds");
-  rows.bind(key.kernel_class).bind(key.layouts).bind(key.target).bind(key.parameter_text());
-  std::vector<ScheduleMatch> matches;
-  while (rows.step()) {
-    if (!matches.empty() && matches.back().key.parameter_text() == rows.text(1)) continue;
-    matches.push_back(read_match(rows));
-  }
-  return matches;
-}
-
-std::vector<ScheduleDatabase::Line> ScheduleDatabase::list() const {
-  const std::scoped_lock lock(connection_->mutex);
-  // SQLite takes bare columns from the row that has the minimum.
-  Statement rows(connection_->database.get(),
-                 "SELECT kernel_class, parameters, target, variant, MIN(milliseconds), COUNT(*)"
-                 " FROM measurement GROUP BY kernel_class, parameters, layouts, target");
-  std::vector<Line> lines;
-  while (rows.step()) {
-    lines.push_back(
-        {rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.real(4), rows.integer(5)});
-  }
-  return lines;
+int64_t ScheduleDatabase::size() {
+  const std::lock_guard lock(state_->mutex);
+  Statement query = state_->statement("SELECT count(*) FROM measurements");
+  query.step();
+  return query.column_integer(0);
 }
 
 int64_t ScheduleDatabase::merge(const std::string& other_path) {
-  open_checked(other_path, true);  // proves it whole before anything is taken from it
-  const std::scoped_lock lock(connection_->mutex);
-  sqlite3* database = connection_->database.get();
-  Statement(database, "ATTACH ? AS other").bind(other_path).step();
-  const std::string columns = kColumns;
-  int64_t taken = 0;
-  try {
-    execute(database, "INSERT OR IGNORE INTO measurement (" + columns + ") SELECT " + columns +
-                          " FROM other.measurement");
-    taken = sqlite3_changes(database);
-  } catch (const DatabaseError&) {
-    execute(database, "DETACH other");
-    throw;
+  const std::lock_guard lock(state_->mutex);
+  if (access(other_path.c_str(), R_OK) != 0) {
+    throw UserError("schedule database " + other_path + " cannot be read");
   }
-  execute(database, "DETACH other");
-  return taken;
+  const int64_t before = size();
+  {
+    Statement attach = state_->statement("ATTACH DATABASE ? AS other");
+    attach.text(other_path).step();
+  }
+  try {
+    state_->statement("INSERT OR IGNORE INTO measurements SELECT * FROM other.measurements").step();
+  } catch (const UserError& error) {
+    sqlite3_exec(state_->database, "DETACH DATABASE other", nullptr, nullptr, nullptr);
+    throw UserError(other_path + " is no schedule database: " + error.what());
+  }
+  state_->statement("DETACH DATABASE other").step();
+  return size() - before;
 }
 
-void ScheduleDatabase::export_to(const std::string& path) const {
-  const std::scoped_lock lock(connection_->mutex);
-  const std::string beside = path + ".partial-" + std::to_string(::getpid());
-  std::remove(beside.c_str());
-  try {
-    Statement(connection_->database.get(), "VACUUM INTO ?").bind(beside).step();
-  } catch (const DatabaseError& error) {
-    std::remove(beside.c_str());
-    throw UserError("cannot write '" + path + "': " + error.what());
+void ScheduleDatabase::export_to(const std::string& path) {
+  const std::lock_guard lock(state_->mutex);
+  if (access(path.c_str(), F_OK) == 0) {
+    throw UserError("'" + path + "' exists; choose another file");
   }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    std::remove(beside.c_str());
-    throw UserError("cannot write '" + path + "'");
-  }
+  Statement vacuum = state_->statement("VACUUM INTO ?");
+  vacuum.text(path).step();
 }
 
 int64_t ScheduleDatabase::prune(int64_t keep) {
-  const std::scoped_lock lock(connection_->mutex);
-  sqlite3* database = connection_->database.get();
-  Statement(database,
-            "DELETE FROM measurement WHERE (kernel_class, parameters, layouts, target, variant,"
-            " schedule) IN (SELECT kernel_class, parameters, layouts, target, variant, schedule"
-            " FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY kernel_class, parameters, layouts,"
-            " target ORDER BY milliseconds) AS place FROM measurement) WHERE place > ?)")
-      .bind(keep)
-      .step();
-  return sqlite3_changes(database);
+  const std::lock_guard lock(state_->mutex);
+  const int64_t before = size();
+  Statement drop = state_->statement(
+      "DELETE FROM measurements WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number() OVER"
+      " (PARTITION BY kernel_class, parameters, layouts, target ORDER BY seconds) AS place"
+      " FROM measurements) WHERE place > ?)");
+  drop.integer(keep).step();
+  return before - size();
 }
 
 }  // namespace opsmith::schedule

@@ -6,69 +6,61 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/kernel_class.h"
+#include "runtime/schedule/schedule.h"
 
 namespace opsmith::schedule {
 
-/// One measurement: this program variant under this schedule took this long.
-struct ScheduleRecord {
-  std::string variant;  ///< "direct", "winograd 4x4", ...
+/// What a measured schedule belongs to.
+struct ScheduleKey {
+  std::string kernel_class;  ///< hash of the program with its sizes made parameters
+  std::string parameters;    ///< the sizes, in the program's order
+  std::string layouts;       ///< layouts and element types of all tensors
+  std::string target;        ///< Target::key()
+};
+
+ScheduleKey schedule_key(const KernelSpecification& specification);
+
+/// One measurement.
+struct ScheduleRow {
+  std::string variant;  ///< which program of the class: "direct", "winograd"
   Schedule schedule;
-  double milliseconds = 0;  ///< robust centre
-  std::string measurement;  ///< how it was measured: runs, warm or cold, spread
+  double seconds = 0;    ///< robust centre of the repeated times
+  std::string measured;  ///< how: threads, runs, warm or cold caches
+  std::string version;   ///< of opsmith
 };
 
-/// A record with the key under which it was found.
-struct ScheduleMatch {
-  KernelKey key;
-  ScheduleRecord record;
-  bool exact_target = true;
-};
-
-/// Measured schedules in one SQLite file: crash-safe, shared between processes, mergeable. Losing
-/// measurements are kept too. Thread-safe.
+/// Measured schedules in SQLite. Several processes may use one file at once; a file that is
+/// damaged is set aside with a warning and a fresh one begun. Losing measurements are kept: cost
+/// models learn from them. Safe to use from several threads.
 class ScheduleDatabase {
  public:
-  /// Opens or creates. A file that is damaged or of another version is set aside with one
-  /// warning and a fresh one begun. Throws UserError when the folder cannot be used. An empty
-  /// path is default_path(); ":memory:" keeps nothing.
-  static std::shared_ptr<ScheduleDatabase> open(const std::string& path = "");
-  /// $XDG_CACHE_HOME/opsmith/schedules.db
-  static std::string default_path();
+  /// `path` empty: $XDG_CACHE_HOME/opsmith/schedules.db; ":memory:" keeps nothing. Throws
+  /// UserError when the file cannot be made.
+  explicit ScheduleDatabase(const std::string& path = "");
   ~ScheduleDatabase();
+  ScheduleDatabase(const ScheduleDatabase&) = delete;
+  ScheduleDatabase& operator=(const ScheduleDatabase&) = delete;
 
-  void add(const KernelKey& key, const ScheduleRecord& record);
+  /// Rows of this key, fastest first. Where its target has none: those of the target with the same
+  /// instruction set whose caches are nearest.
+  std::vector<ScheduleRow> find(const ScheduleKey& key);
+  std::optional<ScheduleRow> best(const ScheduleKey& key);
+  void add(const ScheduleKey& key, const ScheduleRow& row);
 
-  /// The fastest record of exactly this kernel: on this target, otherwise on a target of the same
-  /// instruction set, the one with the nearest caches first.
-  std::optional<ScheduleMatch> best(const KernelKey& key) const;
-
-  /// Everything known of this kernel on this very target, fastest first.
-  std::vector<ScheduleRecord> all(const KernelKey& key) const;
-
-  /// The fastest record for each other set of parameters of the same class and layouts, on this
-  /// target: what a schedule can be adapted from.
-  std::vector<ScheduleMatch> relatives(const KernelKey& key) const;
-
-  /// One line per kernel for people: class, parameters, target, best variant and time, records.
-  struct Line {
-    std::string kernel_class, parameters, target, variant;
-    double milliseconds = 0;
-    int64_t records = 0;
-  };
-  std::vector<Line> list() const;
-
-  /// Takes over the records of another file that are not here yet; returns how many.
+  int64_t size();
+  /// Takes in the rows of another database that are not here yet. Returns how many.
   int64_t merge(const std::string& other_path);
-  /// Writes a compact copy, whole beside its destination and renamed.
-  void export_to(const std::string& path) const;
-  /// Keeps the `keep` fastest records of each kernel and drops the rest; returns how many went.
+  /// Writes all rows to a new file. Throws UserError when it exists.
+  void export_to(const std::string& path);
+  /// Keeps the fastest `keep` rows of each key and target. Returns how many rows went.
   int64_t prune(int64_t keep);
 
  private:
-  struct Connection;
-  explicit ScheduleDatabase(std::unique_ptr<Connection> connection);
-  std::unique_ptr<Connection> connection_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
+
+/// The fastest schedule in the database; without one (or without a database) the default.
+Schedule choose_schedule(const KernelSpecification& specification, ScheduleDatabase* database);
 
 }  // namespace opsmith::schedule

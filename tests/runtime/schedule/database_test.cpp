@@ -1,11 +1,10 @@
 #include "runtime/schedule/database.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include "support/error.h"
 #include "support/file.h"
@@ -13,115 +12,121 @@
 namespace opsmith::schedule {
 namespace {
 
-namespace fs = std::filesystem;
-
-class DatabaseTest : public testing::Test {
- protected:
-  DatabaseTest() {
-    std::string name = (fs::temp_directory_path() / "opsmith-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/opsmith_database_XXXXXX";
+    path_ = mkdtemp(name);
   }
-  ~DatabaseTest() override { fs::remove_all(folder_); }
-  std::string path(const std::string& name = "schedules.db") const { return folder_ / name; }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string& name) const { return path_ + '/' + name; }
 
-  fs::path folder_;
+ private:
+  std::string path_;
 };
 
-KernelKey key(const std::string& target = "AMD/25/17 avx512 32K/1024K/32768K 1",
-              std::vector<int64_t> parameters = {64, 56, 3}) {
-  return {"0123", std::move(parameters), "f32 row-major", target};
+ScheduleRow row(double seconds, int64_t factor) {
+  ScheduleRow result;
+  result.variant = "direct";
+  result.schedule.directives.push_back({"split", "y", {"i", "io", "ii"}, factor, ""});
+  result.seconds = seconds;
+  result.measured = "1 thread";
+  result.version = "0.1";
+  return result;
 }
 
-ScheduleRecord record(const std::string& variant, double milliseconds, int64_t factor = 14) {
-  Directive split{"split", "z", {"w"}, factor, ""};
-  return {variant, Schedule{{split}}, milliseconds, "20 runs, warm"};
+const ScheduleKey kKey = {"class", "1,2", "f32 0;", "A/1/2 avx512 32K/1024K/32768K 1"};
+
+TEST(ScheduleDatabase, FastestFirstAndLosersKept) {
+  ScheduleDatabase database(":memory:");
+  EXPECT_FALSE(database.best(kKey));
+  database.add(kKey, row(2, 8));
+  database.add(kKey, row(1, 16));
+  database.add(kKey, row(3, 4));
+  ASSERT_EQ(database.find(kKey).size(), 3U);
+  EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 16);
+  database.add(kKey, row(9, 16));  // measured again: the newer time stands
+  EXPECT_EQ(database.size(), 3);
+  EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 8);
 }
 
-TEST_F(DatabaseTest, KeepsLosersAndFindsTheFastest) {
-  const auto database = ScheduleDatabase::open(path());
-  EXPECT_FALSE(database->best(key()).has_value());
-  database->add(key(), record("direct", 2.0, 14));
-  database->add(key(), record("direct", 1.5, 7));
-  database->add(key(), record("winograd", 3.0));
-  const auto best = database->best(key());
-  ASSERT_TRUE(best.has_value());
-  EXPECT_TRUE(best->exact_target);
-  EXPECT_EQ(best->record.milliseconds, 1.5);
-  EXPECT_EQ(best->record.schedule.directives.at(0).factor, 7);
-  EXPECT_EQ(database->all(key()).size(), 3u);
-  EXPECT_EQ(database->list().size(), 1u);
-  EXPECT_EQ(database->list()[0].records, 3);
-  EXPECT_EQ(database->prune(1), 2);
-  EXPECT_EQ(database->all(key()).size(), 1u);
+TEST(ScheduleDatabase, FallsBackToTheNearestCachesOfTheSameInstructionSet) {
+  ScheduleDatabase database(":memory:");
+  ScheduleKey other = kKey;
+  other.target = "B/9/9 avx2 32K/1024K/32768K 1";
+  database.add(other, row(0.1, 2));
+  EXPECT_FALSE(database.best(kKey));
+  other.target = "B/9/9 avx512 32K/2048K/65536K 1";
+  database.add(other, row(5, 4));
+  other.target = "B/9/9 avx512 48K/1024K/32768K 1";
+  database.add(other, row(6, 8));
+  EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 8);
+  database.add(kKey, row(7, 16));
+  EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 16);
+  other.parameters = "1,3";
+  EXPECT_FALSE(database.best(other));
 }
 
-TEST_F(DatabaseTest, SurvivesReopening) {
-  ScheduleDatabase::open(path())->add(key(), record("direct", 2.0));
-  EXPECT_TRUE(ScheduleDatabase::open(path())->best(key()).has_value());
+TEST(ScheduleDatabase, KeepsMergesExportsAndPrunes) {
+  const Folder folder;
+  {
+    ScheduleDatabase database(folder.file("a.db"));
+    database.add(kKey, row(2, 8));
+    database.add(kKey, row(1, 16));
+  }
+  ScheduleDatabase again(folder.file("a.db"));
+  EXPECT_EQ(again.size(), 2);
+  ScheduleDatabase second(folder.file("b.db"));
+  second.add(kKey, row(3, 4));
+  second.add(kKey, row(5, 16));
+  EXPECT_EQ(second.merge(folder.file("a.db")), 1);
+  EXPECT_EQ(second.merge(folder.file("a.db")), 0);
+  second.export_to(folder.file("c.db"));
+  EXPECT_EQ(ScheduleDatabase(folder.file("c.db")).size(), 3);
+  EXPECT_THROW(second.export_to(folder.file("c.db")), UserError);
+  EXPECT_THROW(second.merge(folder.file("none.db")), UserError);
+  EXPECT_EQ(second.prune(1), 2);
+  EXPECT_EQ(second.best(kKey)->schedule.directives[0].factor, 8);
 }
 
-TEST_F(DatabaseTest, FallsBackToTheNearestCachesOfTheSameInstructionSet) {
-  const auto database = ScheduleDatabase::open(path());
-  database->add(key("Intel/6/85 avx512 32K/1024K/16384K 1"), record("near", 5));
-  database->add(key("Intel/6/106 avx512 48K/2048K/65536K 1"), record("far", 1));
-  database->add(key("Intel/6/60 avx2 32K/1024K/32768K 1"), record("other set", 1));
-  const auto best = database->best(key());
-  ASSERT_TRUE(best.has_value());
-  EXPECT_EQ(best->record.variant, "near");
-  EXPECT_FALSE(best->exact_target);
-  database->add(key(), record("exact", 9));
-  EXPECT_EQ(database->best(key())->record.variant, "exact");
-  EXPECT_FALSE(database->best(key("Arm/0/0 neon 64K/1M/1M 1")).has_value());
+TEST(ScheduleDatabase, DamagedFileIsSetAside) {
+  const Folder folder;
+  write_file(folder.file("a.db"), std::string(5000, 'x'));
+  ScheduleDatabase database(folder.file("a.db"));
+  database.add(kKey, row(1, 2));
+  EXPECT_EQ(database.size(), 1);
+  EXPECT_TRUE(std::filesystem::exists(folder.file("a.db.damaged")));
+  EXPECT_THROW(database.merge(folder.file("a.db.damaged")), UserError);
+  EXPECT_EQ(database.size(), 1);
 }
 
-TEST_F(DatabaseTest, OffersRelativesOfTheClass) {
-  const auto database = ScheduleDatabase::open(path());
-  database->add(key(), record("self", 1));
-  KernelKey other = key();
-  other.parameters = {128, 28, 3};
-  database->add(other, record("slow", 4));
-  database->add(other, record("fast", 2));
-  const auto relatives = database->relatives(key());
-  ASSERT_EQ(relatives.size(), 1u);
-  EXPECT_EQ(relatives[0].record.variant, "fast");
-  EXPECT_EQ(relatives[0].key.parameters, other.parameters);
+KernelSpecification matrix_product(int64_t rows) {
+  KernelSpecification specification;
+  specification.program =
+      expression::parse("program mm(x: f32[" + std::to_string(rows) +
+                        ", 64]; w: f32[64, 48]) -> z\n  z: f32[m: " + std::to_string(rows) +
+                        ", n: 48] = sum[f32](k: 64) x[m, k] * w[k, n]");
+  specification.target = detect_target();
+  return specification;
 }
 
-TEST_F(DatabaseTest, SetsADamagedFileAside) {
-  write_file(path(), std::string(5000, 'x'));
-  const auto database = ScheduleDatabase::open(path());
-  database->add(key(), record("direct", 1));
-  EXPECT_TRUE(fs::exists(path() + ".damaged"));
-  EXPECT_TRUE(ScheduleDatabase::open(path())->best(key()).has_value());
+TEST(ScheduleDatabase, KeysSeparateClassFromParameters) {
+  const ScheduleKey a = schedule_key(matrix_product(5));
+  const ScheduleKey b = schedule_key(matrix_product(6));
+  EXPECT_EQ(a.kernel_class, b.kernel_class);
+  EXPECT_NE(a.parameters, b.parameters);
+  KernelSpecification blocked = matrix_product(5);
+  blocked.layouts["w"] = parse_layout("1,0,1/16");
+  EXPECT_NE(schedule_key(blocked).layouts, a.layouts);
 }
 
-TEST_F(DatabaseTest, MergesAndExports) {
-  const auto first = ScheduleDatabase::open(path("a.db"));
-  first->add(key(), record("one", 1));
-  const auto second = ScheduleDatabase::open(path("b.db"));
-  second->add(key(), record("one", 7));  // known already: the record here stays
-  second->add(key(), record("two", 2));
-  second->export_to(path("copy.db"));
-  EXPECT_EQ(first->merge(path("copy.db")), 1);
-  EXPECT_EQ(first->all(key()).size(), 2u);
-  EXPECT_EQ(first->best(key())->record.milliseconds, 1);
-  write_file(path("bad.db"), "no database at all, but long enough to be read as one");
-  EXPECT_THROW(first->merge(path("bad.db")), UserError);
-  EXPECT_THROW(first->merge(path("missing.db")), UserError);
-  EXPECT_THROW(first->export_to(path("no/such/folder.db")), UserError);
-}
-
-TEST_F(DatabaseTest, IsSharedByConnectionsAndThreads) {
-  const auto writer = [&](int64_t base) {
-    const auto database = ScheduleDatabase::open(path());
-    for (int64_t i = 0; i < 50; ++i) {
-      database->add(key(), record("direct", static_cast<double>(base + i), base + i));
-    }
-  };
-  std::thread other(writer, 1000);
-  writer(1);
-  other.join();
-  EXPECT_EQ(ScheduleDatabase::open(path())->all(key()).size(), 100u);
+TEST(ScheduleDatabase, ChoiceTakesTheDatabaseFirst) {
+  ScheduleDatabase database(":memory:");
+  const KernelSpecification specification = matrix_product(5);
+  EXPECT_EQ(to_json(choose_schedule(specification, &database)),
+            to_json(default_schedule(specification.program, {}, specification.target)));
+  database.add(schedule_key(specification), row(1, 3));
+  EXPECT_EQ(to_json(choose_schedule(specification, &database)), to_json(row(1, 3).schedule));
 }
 
 }  // namespace
