@@ -46,7 +46,8 @@ std::set<std::string> iterators_in(const Scalar& scalar) {
 /// Tries all contraction orders of one stage by dynamic programming over sets of factors.
 class Search {
  public:
-  Search(const Program& program, const Stage& stage) : program_(program), stage_(stage) {
+  Search(const Program& program, const Stage& stage, const Binding& typical)
+      : program_(program), stage_(stage), typical_(typical) {
     collect_factors(stage.body, factors_);
     for (const auto* axes : {&stage.axes, &stage.reduction_axes}) {
       for (const Axis& axis : *axes) extents_.emplace(axis.name, axis.extent);
@@ -56,7 +57,7 @@ class Search {
   }
 
   Factoring run() {
-    const Factoring original{{stage_}, multiply_accumulates(stage_)};
+    const Factoring original{{stage_}, multiply_accumulates(with_sizes(stage_))};
     if (stage_.reduction != Reduction::Sum || stage_.scatters() || factors_.size() < 2 ||
         factors_.size() > kMostFactors) {
       return original;
@@ -124,7 +125,7 @@ class Search {
     std::erase_if(stage.reduction_axes, [&](const Axis& axis) {
       return !used.contains(axis.name) && is_mentioned(axis.name, ~Set{0});
     });
-    plan.cost += multiply_accumulates(stage);
+    plan.cost += multiply_accumulates(with_sizes(stage));
     plan.stages.push_back(std::move(stage));
     return plan;
   }
@@ -184,9 +185,21 @@ class Search {
   }
 
   /// A product without a reduction multiplies once for each element.
-  static int64_t cost_of(const Stage& stage) {
+  int64_t cost_of(const Stage& symbolic) const {
+    const Stage stage = with_sizes(symbolic);
     if (stage.reduction == Reduction::Sum) return multiply_accumulates(stage);
     return size_of(stage.shape(), stage.name);
+  }
+
+  int64_t size(const Index& extent) const { return evaluate(extent, typical_); }
+
+  /// The stage with its typical extents, to count with.
+  Stage with_sizes(const Stage& stage) const {
+    Stage sized = stage;
+    for (auto* axes : {&sized.axes, &sized.reduction_axes}) {
+      for (Axis& axis : *axes) axis.extent = Index(size(axis.extent));
+    }
+    return sized;
   }
 
   /// The extent of the axis that can stand for a whole index in an intermediate; nullopt when its
@@ -198,7 +211,7 @@ class Search {
     int64_t points = 1;
     for (const std::string& iterator : iterators) {
       if (closed.contains(iterator)) return std::nullopt;
-      points *= extents_.at(iterator).value();
+      points *= size(extents_.at(iterator));
     }
     if (iterators.empty()) return std::nullopt;
     std::optional<Index> extent;
@@ -219,7 +232,7 @@ class Search {
       // Other functions of a read need not vanish where the read does.
       if (!read && intersect(iterators_in(factor), iterators)) return std::nullopt;
     }
-    if (!extent || extent->value() >= points) return std::nullopt;
+    if (!extent || size(*extent) >= points) return std::nullopt;
     return extent;
   }
   static bool intersect(const std::set<std::string>& a, const std::set<std::string>& b) {
@@ -272,6 +285,7 @@ class Search {
 
   const Program& program_;
   const Stage& stage_;
+  const Binding& typical_;
   std::vector<Scalar> factors_;
   std::vector<std::set<std::string>> mentioned_;  ///< iterators of each factor
   std::map<std::string, Index> extents_;
@@ -282,15 +296,15 @@ class Search {
 
 }  // namespace
 
-Factoring factor(const Program& program, const Stage& stage) {
-  return Search(program, stage).run();
+Factoring factor(const Program& program, const Stage& stage, const Binding& typical) {
+  return Search(program, stage, typical).run();
 }
 
-Program factor(const Program& program) {
+Program factor(const Program& program, const Binding& typical) {
   Program result = program;
   result.stages.clear();
   for (const Stage& stage : program.stages) {
-    Factoring factoring = factor(program, stage);
+    Factoring factoring = factor(program, stage, typical);
     for (Stage& part : factoring.stages) result.stages.push_back(std::move(part));
   }
   return result;

@@ -21,11 +21,12 @@ struct Factoring {
 /// mentioned nowhere else inside, the intermediate has one axis for the index instead of one for
 /// each iterator (the later read outside of it gives 0 as the original read did; so only with fill
 /// 0). Intermediates have the stage's accumulation type. The result is the original stage where
-/// nothing is cheaper. The values are the same up to rounding as long as all are finite. Sizes must
-/// be bound.
-Factoring factor(const Program& program, const Stage& stage);
+/// nothing is cheaper. The values are the same up to rounding as long as all are finite. Costs are
+/// counted with open symbols at their `typical` values, which must bind all of them; the stages
+/// keep the symbols.
+Factoring factor(const Program& program, const Stage& stage, const Binding& typical = {});
 
 /// Factors every stage.
-Program factor(const Program& program);
+Program factor(const Program& program, const Binding& typical = {});
 
 }  // namespace opsmith::expression

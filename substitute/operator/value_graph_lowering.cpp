@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/expression/factoring.h"
+#include "substitute/operator/intermediate_order.h"
 #include "substitute/operator/value_graph.h"
 #include "support/error.h"
 
@@ -205,7 +207,7 @@ class Lowering {
 }  // namespace
 
 Program lower(const ValueGraph& graph, const SizeValues& values,
-              const expression::Binding& /*typical*/) {
+              const expression::Binding& typical) {
   validate(graph);
   SizeValues all = values;
   for (const auto& [name, value] : graph.sizes) all.insert_or_assign(name, Index(value));
@@ -220,7 +222,11 @@ Program lower(const ValueGraph& graph, const SizeValues& values,
   Lowering lowering(graph, all, program);
   for (const ValueNode& node : graph.nodes) lowering.lower_node(node);
   program.outputs = {graph.output()};
-  return expression::instantiate(program, {});
+  const Program plain = expression::instantiate(program, {});
+  const Program factored = expression::factor(plain, typical);
+  // What was written as one stage stays as it was written.
+  if (factored.stages.size() == plain.stages.size()) return plain;
+  return order_intermediates(factored, typical);
 }
 
 }  // namespace opsmith::substitute

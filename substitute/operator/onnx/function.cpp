@@ -60,7 +60,7 @@ graph::Function onnx_function(const Candidate& candidate, const LayerShape& laye
     const bool last = &stage == &program.stages.back();
     onnx::StageContext context{program, body, tensors, last ? bias : std::nullopt};
     if (onnx::emit_convolution(stage, context) || onnx::emit_product(stage, context) ||
-        onnx::emit_shifted_convolution(stage, context))
+        onnx::emit_shifted_convolution(stage, context) || onnx::emit_moved_outputs(stage, context))
       continue;
     onnx::emit_general(stage, context);
   }

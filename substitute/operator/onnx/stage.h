@@ -47,6 +47,7 @@ struct StageContext {
 bool emit_convolution(const expression::Stage& stage, StageContext& context);
 bool emit_product(const expression::Stage& stage, StageContext& context);
 bool emit_shifted_convolution(const expression::Stage& stage, StageContext& context);
+bool emit_moved_outputs(const expression::Stage& stage, StageContext& context);
 /// Any stage whose views have fixed extents (the batch aside). Throws Unsupported otherwise.
 void emit_general(const expression::Stage& stage, StageContext& context);
 

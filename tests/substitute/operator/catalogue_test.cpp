@@ -64,6 +64,18 @@ TEST(Catalogue, CountsMultiplyAccumulatesAsByHand) {
             64 * 9 + 64 * 64);
 }
 
+TEST(Catalogue, CountsSynosOperatorAsPublished) {
+  // Syno's reported layer: 64 channels at 56 x 56, batch 128, k = 3, g = 32, s = 2.
+  const LayerShape layer = convolution(64, 64, 56);
+  const std::vector<Candidate> candidates = catalogue(layer);
+  const Candidate* operator_2 = find(candidates, "syno-operator-2 g=32 s=2");
+  ASSERT_NE(operator_2, nullptr);
+  EXPECT_EQ(operator_2->macs(layer, 128), 2543321088);
+  EXPECT_EQ(operator_2->parameters(), 64 * 32 * 3 + 64 * 3);
+  // g * s = 64 does not divide 32 channels.
+  EXPECT_EQ(find(catalogue(convolution(32, 32, 56)), "syno-operator-2 g=32 s=2"), nullptr);
+}
+
 TEST(Catalogue, SaysWhyAnOperatorIsNotOffered) {
   const std::vector<Refusal> all = refusals(convolution(6, 6, 7, 3, 2));
   const auto why = [&](const std::string& name) {
