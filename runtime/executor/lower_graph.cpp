@@ -119,9 +119,13 @@ class GraphLowering {
     operation.outputs = node.outputs;
     bool inputs_known = std::all_of(node.inputs.begin(), node.inputs.end(),
                                     [&](ValueId id) { return is_static(id); });
-    bool empty = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-      return id != graph::kNoValue && is_static(id) && element_count(*list_.value(id).shape) == 0;
-    });
+    // Tensors without elements are left to the evaluator (empty constants are absent options).
+    auto is_empty = [&](ValueId id) {
+      return id != graph::kNoValue && is_static(id) && !list_.value(id).constant &&
+             element_count(*list_.value(id).shape) == 0;
+    };
+    bool empty = std::any_of(node.inputs.begin(), node.inputs.end(), is_empty) ||
+                 std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
     if (inputs_known && !empty && definition->lowering) {
       if (auto lowered = definition->lowering(node, context(node))) {
         return expression(std::move(*lowered), std::move(operation));

@@ -18,6 +18,7 @@ std::vector<KernelDefinition> unary_kernels();
 std::vector<KernelDefinition> activation_kernels();
 std::vector<KernelDefinition> binary_kernels();
 std::vector<KernelDefinition> selection_kernels();
+std::vector<KernelDefinition> resize_kernels();
 std::vector<KernelDefinition> synthesized_kernels();
 
 // Data movement and control: plain functions.
@@ -30,7 +31,6 @@ std::vector<KernelDefinition> slice_kernels();
 std::vector<KernelDefinition> gather_kernels();
 std::vector<KernelDefinition> scatter_kernels();
 std::vector<KernelDefinition> pad_kernels();
-std::vector<KernelDefinition> resize_kernels();
 std::vector<KernelDefinition> repeat_kernels();
 std::vector<KernelDefinition> ranking_kernels();
 std::vector<KernelDefinition> triangle_kernels();

@@ -4,6 +4,7 @@
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
 #include "runtime/kernels/plain/remap.h"
+#include "runtime/kernels/program_builder.h"
 
 // Resize and Upsample: along one dimension after the other, each output position a weighted sum of
 // one (nearest), two (linear) or four (cubic) input positions.
@@ -84,17 +85,29 @@ std::vector<float> resample(const std::vector<float>& in, int64_t outer, int64_t
   return out;
 }
 
-std::vector<Tensor> interpolate(const PlainCall& call, const Shape& shape,
-                                const std::vector<double>& scales, const ResizeMode& mode) {
-  const Tensor& x = call.input(0);
-  size_t rank = x.shape().size();
-  std::vector<std::vector<std::vector<Tap>>> taps(rank);
-  for (size_t i = 0; i < rank; ++i) {
+/// What a node asks for: the output's shape, and how positions map back.
+struct ResizePlan {
+  ResizeMode mode;
+  Shape shape;
+  std::vector<double> scales;
+
+  /// Of each position along dimension i of an input of shape `from`.
+  std::vector<std::vector<Tap>> taps(size_t i, const Shape& from) const {
+    std::vector<std::vector<Tap>> result;
     for (int64_t p = 0; p < shape[i]; ++p) {
-      double at = original_coordinate(mode, p, scales[i], x.shape()[i], shape[i]);
-      taps[i].push_back(taps_at(mode, at, x.shape()[i]));
+      result.push_back(
+          taps_at(mode, original_coordinate(mode, p, scales[i], from[i], shape[i]), from[i]));
     }
+    return result;
   }
+};
+
+std::vector<Tensor> interpolate(const PlainCall& call, const ResizePlan& plan) {
+  const Tensor& x = call.input(0);
+  const auto& [mode, shape, scales] = plan;
+  size_t rank = x.shape().size();
+  std::vector<std::vector<std::vector<Tap>>> taps;
+  for (size_t i = 0; i < rank; ++i) taps.push_back(plan.taps(i, x.shape()));
   Tensor y = call.output(0, x.type(), shape);
   if (mode.mode == "nearest") {
     std::vector<std::vector<int64_t>> sources(rank);
@@ -127,32 +140,27 @@ std::vector<double> real_numbers(const Tensor& tensor) {
 }
 
 // Upsample and Resize of opset 10 (x, scales): positions divided by the scale, rounded down.
-std::vector<Tensor> resize_by_scales(const PlainCall& call) {
-  const Tensor& x = call.input(0);
+ResizePlan plan_by_scales(const graph::Node& node, const Shape& x, const Tensor* given) {
   std::vector<double> scales;
-  if (call.has(1)) {
-    scales = real_numbers(call.input(1));
-  } else if (auto found = call.node.attributes.find("scales");
-             found != call.node.attributes.end()) {
+  if (given != nullptr) {
+    scales = real_numbers(*given);
+  } else if (auto found = node.attributes.find("scales"); found != node.attributes.end()) {
     for (float scale : std::get<std::vector<float>>(found->second)) scales.push_back(scale);
   }
-  if (scales.size() != x.shape().size()) {
-    throw UserError(describe(call.node) + ": one scale for each dimension is needed");
+  if (scales.size() != x.size()) {
+    throw UserError(describe(node) + ": one scale for each dimension is needed");
   }
   Shape shape;
   for (size_t i = 0; i < scales.size(); ++i) {
-    shape.push_back(
-        static_cast<int64_t>(std::floor(static_cast<double>(x.shape()[i]) * scales[i] + 1e-6)));
+    shape.push_back(static_cast<int64_t>(std::floor(static_cast<double>(x[i]) * scales[i] + 1e-6)));
   }
-  std::string mode = call.node.text("mode", "nearest");
-  return interpolate(call, shape, scales,
-                     {mode == "bilinear" ? "linear" : mode, "asymmetric", "floor"});
+  std::string mode = node.text("mode", "nearest");
+  return {{mode == "bilinear" ? "linear" : mode, "asymmetric", "floor"}, shape, scales};
 }
 
-std::vector<Tensor> resize(const PlainCall& call) {
-  if (call.opset() < 11) return resize_by_scales(call);
-  const Tensor& x = call.input(0);
-  const graph::Node& node = call.node;
+// Resize since opset 11: either scales or sizes, of all dimensions or of `axes`.
+ResizePlan plan_resize(const graph::Node& node, const Shape& x, const Tensor* given_scales,
+                       const Tensor* given_sizes) {
   ResizeMode mode{node.text("mode", "nearest"),
                   node.text("coordinate_transformation_mode", "half_pixel"),
                   node.text("nearest_mode", "round_prefer_floor"),
@@ -163,31 +171,69 @@ std::vector<Tensor> resize(const PlainCall& call) {
     throw Unsupported(describe(node) +
                       ": cropping, symmetric, antialiased or aspect-keeping resizing");
   }
+  auto rank = static_cast<int64_t>(x.size());
   std::vector<int64_t> axes;
-  for (int64_t i = 0; i < x.rank(); ++i) axes.push_back(i);
+  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
   axes = node.integers("axes", axes);
-  Shape shape = x.shape();
-  std::vector<double> scales(shape.size(), 1);
-  bool by_scale = call.has(2) && call.input(2).count() > 0;
-  if (!by_scale && !call.has(3)) throw UserError(describe(node) + ": neither scales nor sizes");
-  std::vector<double> given = by_scale ? real_numbers(call.input(2)) : real_numbers(call.input(3));
+  ResizePlan plan{mode, x, std::vector<double>(x.size(), 1)};
+  bool by_scale = given_scales != nullptr && given_scales->count() > 0;
+  if (!by_scale && given_sizes == nullptr) {
+    throw UserError(describe(node) + ": neither scales nor sizes");
+  }
+  std::vector<double> given = real_numbers(by_scale ? *given_scales : *given_sizes);
   if (given.size() != axes.size()) {
     throw UserError(describe(node) + ": " + std::to_string(given.size()) + " scales or sizes for " +
                     std::to_string(axes.size()) + " dimensions");
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    auto axis = static_cast<size_t>(normalize_axis(axes[i], x.rank(), node));
-    auto extent = static_cast<double>(x.shape()[axis]);
-    scales[axis] = by_scale ? given[i] : given[i] / extent;
-    shape[axis] = static_cast<int64_t>(by_scale ? std::floor(extent * given[i] + 1e-6) : given[i]);
+    auto axis = static_cast<size_t>(normalize_axis(axes[i], rank, node));
+    auto extent = static_cast<double>(x[axis]);
+    plan.scales[axis] = by_scale ? given[i] : given[i] / extent;
+    plan.shape[axis] =
+        static_cast<int64_t>(by_scale ? std::floor(extent * given[i] + 1e-6) : given[i]);
   }
-  return interpolate(call, shape, scales, mode);
+  return plan;
+}
+
+std::vector<Tensor> resize(const PlainCall& call) {
+  const Shape& x = call.input(0).shape();
+  auto optional = [&](size_t i) { return call.has(i) ? &call.input(i) : nullptr; };
+  bool old = call.node.type == "Upsample" || call.opset() < 11;
+  return interpolate(call, old ? plan_by_scales(call.node, x, optional(1))
+                               : plan_resize(call.node, x, optional(2), optional(3)));
+}
+
+// Nearest by whole factors copies each element: y[.., i, ..] = x[.., i / factor, ..].
+std::optional<Lowered> lower_resize(const graph::Node& node, const LoweringContext& context) {
+  ProgramBuilder builder(node, context);
+  if (builder.type(0) != ElementType::Float32 || node.text("mode", "nearest") != "nearest") {
+    return std::nullopt;
+  }
+  for (size_t i = 1; i < builder.input_count(); ++i) {
+    if (builder.has(i) && builder.constant(i) == nullptr) return std::nullopt;
+  }
+  const Shape& x = builder.shape(0);
+  bool old = node.type == "Upsample" || builder.opset() < 11;
+  ResizePlan plan = old ? plan_by_scales(node, x, builder.constant(1))
+                        : plan_resize(node, x, builder.constant(2), builder.constant(3));
+  std::vector<expression::Index> indices;
+  for (size_t i = 0; i < x.size(); ++i) {
+    int64_t factor = x[i] == 0 ? 0 : plan.shape[i] / x[i];
+    if (factor < 1 || plan.shape[i] % x[i] != 0) return std::nullopt;
+    std::vector<std::vector<Tap>> taps = plan.taps(i, x);
+    for (int64_t p = 0; p < plan.shape[i]; ++p) {
+      if (taps[static_cast<size_t>(p)][0].position != p / factor) return std::nullopt;
+    }
+    indices.push_back(factor == 1 ? axis(i) : floor_div(axis(i), factor));
+  }
+  return builder.finish(
+      {builder.add_stage(map_stage("y", plan.shape, builder.read(0, std::move(indices))))});
 }
 
 }  // namespace
 
 std::vector<KernelDefinition> resize_kernels() {
-  return {{"Resize", nullptr, resize}, {"Upsample", nullptr, resize_by_scales}};
+  return {{"Resize", lower_resize, resize}, {"Upsample", lower_resize, resize}};
 }
 
 }  // namespace opsmith::kernels
