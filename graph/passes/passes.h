@@ -12,6 +12,8 @@ int remove_identities(Model& model, const PassContext& context);
 int fold_padding(Model& model, const PassContext& context);
 int fold_batch_norms(Model& model, const PassContext& context);
 int fold_affine(Model& model, const PassContext& context);
+int fuse_layer_norms(Model& model, const PassContext& context);
+int fuse_gelus(Model& model, const PassContext& context);
 int merge_duplicates(Model& model, const PassContext& context);
 int remove_dead_code(Model& model, const PassContext& context);
 

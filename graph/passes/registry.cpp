@@ -19,6 +19,8 @@ const std::vector<Pass>& all_passes() {
       {"padding-folding", "Pad goes into the convolution behind it", fold_padding},
       {"batch-norm-folding", "BatchNormalization goes into the layer before it", fold_batch_norms},
       {"affine-folding", "scale and shift go into the layer before them", fold_affine},
+      {"layer-norm-fusion", "spelled-out LayerNormalization becomes one node", fuse_layer_norms},
+      {"gelu-fusion", "spelled-out Gelu becomes one node", fuse_gelus},
       {"duplicate-removal", "equal constants and nodes become one", merge_duplicates},
       {"dead-code-removal", "what no output needs goes", remove_dead_code},
   };
