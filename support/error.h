@@ -24,6 +24,12 @@ class GateMissed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Work that measures ended without a single measurement. Exit code 4.
+class NothingMeasured : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A bug in opsmith. Exit code 1.
 class InternalError : public std::logic_error {
  public:
