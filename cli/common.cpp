@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 void add_log_flags(CLI::App& command, CommonOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "No progress, only warnings and errors")
       ->group("Output");
-  command.add_flag("-v,--verbose", options.verbose, "Say more about what is done")
-      ->group("Output");
+  command.add_flag("-v,--verbose", options.verbose, "Say more about what is done")->group("Output");
   command.parse_complete_callback([&options] {
     if (options.quiet) {
       set_log_level(LogLevel::Warning);

@@ -40,8 +40,8 @@ void run(const ExportCommandOptions& options) {
   exporter::ExportOptions export_options;
   export_options.inline_functions = options.inline_functions;
   if (options.dry_run) {
-    std::cout << "would write '" << options.output << "': "
-              << exporter::serialize_model(model, export_options).size() << " bytes\n";
+    std::cout << "would write '" << options.output
+              << "': " << exporter::serialize_model(model, export_options).size() << " bytes\n";
     return;
   }
   exporter::export_model(model, options.output, export_options);

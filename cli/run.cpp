@@ -43,9 +43,10 @@ void add_run_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("run", "Run a model once on given inputs");
   command.add_option("model", options->model, "ONNX file")->required()->group("Input");
   command
-      .add_option("--input", options->inputs,
-                  "[NAME=]FILE of an input, repeatable; .npy, .npz, .pb, IDX (also .gz) or a folder "
-                  "with input_0.pb; FILE[0:8] takes the first 8 samples. Without: random data")
+      .add_option(
+          "--input", options->inputs,
+          "[NAME=]FILE of an input, repeatable; .npy, .npz, .pb, IDX (also .gz) or a folder "
+          "with input_0.pb; FILE[0:8] takes the first 8 samples. Without: random data")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false)
       ->group("Input");
