@@ -1,7 +1,11 @@
 #include "models/reference_models.h"
 
+#include "models/densenet.h"
+#include "models/efficientnet.h"
+#include "models/googlenet.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
+#include "models/transformer.h"
 #include "models/vgg.h"
 #include "support/error.h"
 
@@ -15,6 +19,12 @@ const std::vector<ReferenceModel>& reference_models() {
       {"resnext50", "ResNeXt-50 32x4d, grouped 3x3, 224x224, 4.2 GMAC", resnext50},
       {"vgg16", "VGG-16, plain 3x3, 224x224, 15.5 GMAC", vgg16},
       {"mobilenet_v2", "MobileNet-V2 1.0, depthwise, 224x224, 0.3 GMAC", mobilenet_v2},
+      {"densenet121", "DenseNet-121, growth 32, 224x224, 2.8 GMAC", densenet121},
+      {"googlenet", "GoogLeNet with batch norms, 224x224, 1.5 GMAC", googlenet},
+      {"efficientnet_b0", "EfficientNet-B0, squeeze-and-excitation, 224x224, 0.4 GMAC",
+       efficientnet_b0},
+      {"bert_base", "BERT-base, 12 layers, 128 tokens, 11 GMAC", bert_base},
+      {"gpt2", "GPT-2 117M, 12 layers, 128 tokens, 16 GMAC", gpt2},
   };
   return models;
 }
@@ -30,7 +40,7 @@ graph::Model build_reference_model(const std::string& name, const ModelOptions& 
   check("batch", options.batch, 0, 1 << 16);
   check("width divisor", options.width_divisor, 1, 64);
   check("number of classes", options.classes, 1, 1 << 20);
-  if (options.size != 0) check("size", options.size, 32, 4096);
+  if (options.size != 0) check("size", options.size, 8, 4096);
 
   std::string known;
   for (const ReferenceModel& model : reference_models()) {
