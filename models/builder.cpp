@@ -72,6 +72,10 @@ ValueId Builder::input(const std::string& name, ElementType type, SymbolicShape 
 
 ValueId Builder::image_input(int64_t channels, int64_t default_size) {
   const int64_t size = options_.size > 0 ? options_.size : default_size;
+  if (size < 32) {
+    throw UserError("model '" + graph().name + "': an image of " + std::to_string(size) +
+                    " pixels is too small for its five halvings; give at least 32");
+  }
   const Dimension batch = options_.batch > 0 ? Dimension(options_.batch) : Dimension::named("N");
   const ValueId id = input("input", ElementType::Float32, {batch, channels, size, size});
   channels_[id] = channels;

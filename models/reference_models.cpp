@@ -40,7 +40,7 @@ graph::Model build_reference_model(const std::string& name, const ModelOptions& 
   check("batch", options.batch, 0, 1 << 16);
   check("width divisor", options.width_divisor, 1, 64);
   check("number of classes", options.classes, 1, 1 << 20);
-  if (options.size != 0) check("size", options.size, 8, 4096);
+  if (options.size != 0) check("size", options.size, 1, 4096);
 
   std::string known;
   for (const ReferenceModel& model : reference_models()) {

@@ -1,6 +1,7 @@
 #include "models/vgg.h"
 
 #include "models/builder.h"
+#include "support/error.h"
 
 namespace opsmith::models {
 
@@ -10,6 +11,10 @@ graph::Model vgg16(const ModelOptions& options) {
   Builder b("vgg16", options);
   ValueId x = b.image_input(3, 224);
   const int64_t size = options.size > 0 ? options.size : 224;
+  if (size % 32 != 0) {
+    throw UserError("model 'vgg16': size " + std::to_string(size) +
+                    " is not a multiple of 32, which its matrix of all positions needs");
+  }
   int number = 0;
   ConvOptions with_bias;
   with_bias.bias = true;
