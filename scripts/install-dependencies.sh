@@ -11,6 +11,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev llvm-19-dev
   # tests, benchmarks and data
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata dataset-fashion-mnist clang-format
+  python3 python3-numpy
 )
 
 missing=()
