@@ -146,7 +146,8 @@ void run(const BenchOptions& options) {
   std::vector<Result> results;
   nlohmann::json peaks = nlohmann::json::object();
   for (const int threads : options.thread_counts) {
-    const double peak = compiler::measure_peak_flops(threads);
+    // That of the cores together: each runs its own multiply-adds.
+    const double peak = threads * compiler::measure_peak_flops(schedule::detect_target());
     peaks[std::to_string(threads)] = peak * 1e-9;
     for (Result& result : measure_all(contestants, threads, share, peak)) {
       results.push_back(std::move(result));
