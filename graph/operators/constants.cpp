@@ -37,6 +37,10 @@ void infer_constant_of_shape(Inference& inference) {
     }
   }
   inference.set_shape(0, *shape);
+  if (!value || (value->count() == 1 && value->type() != ElementType::String)) {
+    const double fill = value ? value->cast(ElementType::Float64).data<double>()[0] : 0;
+    inference.set_fill(0, fill);
+  }
   const Dimension count = product(*shape, 0, shape->size());
   if (value && value->count() == 1 && followed(type) && count.known() &&
       *count.size <= kMostElements) {

@@ -15,8 +15,8 @@ std::optional<std::vector<int64_t>> kernel_extents(const Inference& inference, s
     extents.push_back(*(*shape)[i].size);
   }
   if (!given.empty() && given != extents) {
-    inference.fail("kernel_shape " + opsmith::to_string(Shape(given)) + " contradicts the weight's shape " +
-                   to_string(*shape));
+    inference.fail("kernel_shape " + opsmith::to_string(Shape(given)) +
+                   " contradicts the weight's shape " + to_string(*shape));
   }
   return extents;
 }

@@ -35,6 +35,11 @@ int64_t floor_number(int64_t a, int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+/// Whether `a` is spelled as the minimum of `b` and something else.
+bool is_minimum_of(const Dimension& a, const Dimension& b) {
+  return !b.symbol.empty() && a.symbol.starts_with("min(" + b.symbol + ", ");
+}
+
 /// A product as a number and sorted symbols; nullopt when a factor is unknown.
 struct Factors {
   int64_t number = 1;
@@ -113,6 +118,16 @@ Dimension ceil_divide(const Dimension& a, const Dimension& b) {
   return floor_divide(a + (b - Dimension(1)), b);
 }
 
+Dimension minimum(const Dimension& a, const Dimension& b) {
+  if (a.known() && b.known()) return std::min(*a.size, *b.size);
+  if (says_nothing(a) || says_nothing(b)) return {};
+  if (a == b) return a;
+  if (a.known()) return minimum(b, a);
+  std::string text =
+      "min(" + a.symbol + ", " + (b.known() ? std::to_string(*b.size) : b.symbol) + ")";
+  return text.size() > kLongestSymbol ? Dimension() : Dimension::named(std::move(text));
+}
+
 std::optional<Dimension> unify(const Dimension& a, const Dimension& b) {
   if (a.known() && b.known() && *a.size != *b.size) return std::nullopt;
   if (a.known()) return a;
@@ -147,9 +162,9 @@ std::optional<SymbolicShape> broadcast(const SymbolicShape& a, const SymbolicSha
   for (size_t i = 0; i < rank; ++i) {
     const Dimension left = i + a.size() < rank ? Dimension(1) : a[i + a.size() - rank];
     const Dimension right = i + b.size() < rank ? Dimension(1) : b[i + b.size() - rank];
-    if (left == right || (right.known() && *right.size == 1)) {
+    if (left == right || right == Dimension(1) || is_minimum_of(right, left)) {
       result[i] = left;
-    } else if (left.known() && *left.size == 1) {
+    } else if (left == Dimension(1) || is_minimum_of(left, right)) {
       result[i] = right;
     } else if (left.known() && right.known()) {
       return std::nullopt;

@@ -15,6 +15,7 @@ Dimension operator-(const Dimension& a, const Dimension& b);
 Dimension operator*(const Dimension& a, const Dimension& b);
 Dimension floor_divide(const Dimension& a, const Dimension& b);
 Dimension ceil_divide(const Dimension& a, const Dimension& b);
+Dimension minimum(const Dimension& a, const Dimension& b);  ///< "min(W, 512)"
 
 /// Both dimensions, where they are known to be one: whichever says more. nullopt when they are
 /// different numbers.
@@ -26,7 +27,8 @@ std::optional<SymbolicShape> unify(const SymbolicShape& a, const SymbolicShape& 
 std::optional<SymbolicShape> common(const std::optional<SymbolicShape>& a,
                                     const std::optional<SymbolicShape>& b);
 
-/// Numpy's broadcast of two shapes; nullopt when they do not fit.
+/// Numpy's broadcast of two shapes; nullopt when they do not fit. W against min(W, 512) is W, the
+/// larger of the two where they fit at all.
 std::optional<SymbolicShape> broadcast(const SymbolicShape& a, const SymbolicShape& b);
 
 /// Product of dimensions [begin, end); equal symbols in another order give the same result.

@@ -87,11 +87,15 @@ void infer_top_k(Inference& inference) {
   inference.set_shape(0, std::move(y));
 }
 
+/// How many there are is only known of a tensor that is filled with one number.
 void infer_non_zero(Inference& inference) {
   const SymbolicShape* x = inference.shape(0);
-  inference.set(
-      0, ElementType::Int64,
-      SymbolicShape{x ? Dimension(static_cast<int64_t>(x->size())) : Dimension(), Dimension()});
+  const std::optional<double>& fill = inference.info(0).fill;
+  Dimension found;
+  if (fill && *fill == 0) found = 0;
+  if (fill && *fill != 0 && x) found = product(*x, 0, x->size());
+  const Dimension rank = x ? Dimension(static_cast<int64_t>(x->size())) : Dimension();
+  inference.set(0, ElementType::Int64, SymbolicShape{rank, found});
 }
 
 void infer_compress(Inference& inference) {

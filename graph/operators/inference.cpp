@@ -108,6 +108,10 @@ void Inference::set_elements(size_t output, Elements elements) {
   }
 }
 
+void Inference::set_fill(size_t output, double fill) {
+  if (output < outputs_.size()) outputs_[output].fill = fill;
+}
+
 void Inference::set(size_t output, ElementType type, std::optional<SymbolicShape> shape) {
   set_type(output, type);
   if (shape) set_shape(output, std::move(*shape));

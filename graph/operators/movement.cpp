@@ -143,6 +143,9 @@ Dimension cut_extent(const Dimension& whole, const Cut& cut) {
     if (to_end) return whole - cut.begin;
     if (cut.end.known() && *cut.end.size < 0) return whole + cut.end - cut.begin;
   }
+  // Symbols stand for sizes: an end that is one does not count from behind.
+  const bool forward = !cut.end.known() || *cut.end.size >= 0;
+  if (step == 1 && cut.begin == Dimension(0) && forward) return minimum(whole, cut.end);
   const bool reversed =
       step == -1 && cut.begin == Dimension(-1) && cut.end.known() && *cut.end.size <= -kFar;
   return reversed ? whole : Dimension();

@@ -23,7 +23,8 @@ struct ValueInfo {
   ElementType type = ElementType::Undefined;
   std::optional<SymbolicShape> shape;
   std::optional<Elements> elements;
-  Tensor constant;  ///< undefined where the value is no constant
+  Tensor constant;             ///< undefined where the value is no constant
+  std::optional<double> fill;  ///< that all elements are, however many
 };
 
 /// One node for which types and shapes are being inferred: what its inputs are, what its
@@ -69,6 +70,7 @@ class Inference {
   void set_type(size_t output, ElementType type);
   void set_shape(size_t output, SymbolicShape shape);
   void set_elements(size_t output, Elements elements);
+  void set_fill(size_t output, double fill);
   void set(size_t output, ElementType type, std::optional<SymbolicShape> shape);
   void set(size_t output, ValueInfo info);
   std::vector<ValueInfo> infer_body(const std::string& attribute,

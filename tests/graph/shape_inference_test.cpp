@@ -195,7 +195,7 @@ TEST(ShapeInference, SlicesAndParts) {
   EXPECT_EQ(slice({8}, {3}, {0}, {1}), "[0, W]");
   EXPECT_EQ(slice({1}, {INT64_MAX}, {1}, {1}), "[10, W - 1]");
   EXPECT_EQ(slice({0}, {-1}, {1}, {1}), "[10, W - 1]");
-  EXPECT_EQ(slice({0}, {3}, {1}, {1}), "[10, ?]");  // W may be below 3
+  EXPECT_EQ(slice({0}, {3}, {1}, {1}), "[10, min(W, 3)]");
   EXPECT_EQ(
       (OneNode{9, "Slice", {x}, {{"starts", Integers{1}}, {"ends", Integers{3}}}, {}}.shape()),
       "[2, W]");
@@ -265,6 +265,64 @@ TEST(ShapeInference, ComputedShapesAreFollowed) {
 
   fix_input_shapes(model, {{"x", {2, 8, 6, 4}}});
   EXPECT_EQ(to_string(*graph.value(reshaped).shape), "[2, 16, 3, 4]");
+}
+
+/// Position embeddings as BERT has them: the first S rows of a table, added to [N, S, 8].
+TEST(ShapeInference, RowsOfATableForEachPosition) {
+  Model model = model_of(13);
+  Graph& graph = model.graph;
+  const ValueId ids = add_input(graph, "ids", {symbol("N"), symbol("S")}, ElementType::Int64);
+  const auto table = [&](int64_t rows) {
+    return graph.add_constant("table", Tensor::zeros(ElementType::Float32, {rows, 8}));
+  };
+  const ValueId words = graph.add_node("Gather", {table(100), ids});
+  const ValueId one = add_integers(graph, {1});
+  const ValueId length = graph.add_node("Gather", {graph.add_node("Shape", {ids}), one});
+  const ValueId all = graph.add_constant("all", Tensor::zeros(ElementType::Int64, {1, 512}));
+  const ValueId zero = add_integers(graph, {0});
+  const ValueId positions = graph.add_node("Slice", {all, zero, length, one});
+  const ValueId rows = graph.add_node("Gather", {table(512), positions});
+  const ValueId sum = graph.add_node("Add", {words, rows});
+  infer_shapes(model);
+  EXPECT_EQ(to_string(*graph.value(positions).shape), "[1, min(S, 512)]");
+  EXPECT_EQ(to_string(*graph.value(sum).shape), "[N, S, 8]");
+}
+
+/// torch.arange in files of opset 10: the indices of a tensor of ones.
+TEST(ShapeInference, PositionsOfOnes) {
+  Model model = model_of(10);
+  Graph& graph = model.graph;
+  const ValueId x = add_input(graph, "x", {symbol("N"), symbol("S")});
+  const ValueId shape = graph.add_node("Shape", {x});
+  const ValueId length = graph.add_node("Gather", {shape, add_integers(graph, {1})});
+  const ValueId ones =
+      graph.add_node("ConstantOfShape", {length}, {{"value", Tensor::of<int64_t>({1}, {1})}});
+  const ValueId found = graph.add_node("NonZero", {ones});
+  const ValueId turned = graph.add_node("Transpose", {found}, {{"perm", Integers{1, 0}}});
+  const ValueId range = graph.add_node("Squeeze", {turned}, {{"axes", Integers{1}}});
+  infer_shapes(model);
+  EXPECT_EQ(to_string(*graph.value(range).shape), "[S]");
+}
+
+/// torch.Tensor.expand: -1 in its sizes means the size that is there.
+TEST(ShapeInference, ExpandWithKeptSizes) {
+  Model model = model_of(13);
+  Graph& graph = model.graph;
+  const ValueId x = add_input(graph, "x", {symbol("N"), symbol("S")});
+  const ValueId token = graph.add_constant("token", Tensor::zeros(ElementType::Float32, {1, 1, 8}));
+  const ValueId shape = graph.add_node("Shape", {x});
+  const ValueId batch = graph.add_node("Gather", {shape, add_integers(graph, {0})});
+  const ValueId sizes =
+      graph.add_node("Concat", {batch, add_integers(graph, {-1, -1})}, {{"axis", int64_t{0}}});
+  const ValueId ones = graph.add_node("ConstantOfShape", {add_integers(graph, {3})},
+                                      {{"value", Tensor::of<int64_t>({1}, {1})}});
+  const ValueId minus =
+      graph.add_node("Mul", {ones, graph.add_constant("m", Tensor::scalar<int64_t>(-1))});
+  const ValueId kept = graph.add_node("Equal", {sizes, minus});
+  const ValueId target = graph.add_node("Where", {kept, ones, sizes});
+  const ValueId expanded = graph.add_node("Expand", {token, target});
+  infer_shapes(model);
+  EXPECT_EQ(to_string(*graph.value(expanded).shape), "[N, 1, 8]");
 }
 
 TEST(ShapeInference, FixedShapesMustFit) {
