@@ -3,7 +3,7 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
-json() { python3 -c "import json, sys; d = json.load(open('$1')); assert $2, d"; }
+json() { /usr/bin/python3 -c "import json, sys; d = json.load(open('$1')); assert $2, d"; }
 
 expect 0 'resnet50' models ls
 expect 0 'wrote' models build mobilenet_v2 -o m.onnx --size 32 --divide-width 8 --classes 10
@@ -20,7 +20,7 @@ expect 0 'BatchNormalization' inspect "$fashion_mnist" --nodes
 
 expect 0 'logits' run "$fashion_mnist" --input "image=$images[0:8]" --output one.npz
 expect 0 'logits' run "$fashion_mnist" --input "$images[0:8]" --threads 2 --output two.npz
-check 'the output holds every logit of every image' python3 - <<'PYTHON'
+check 'the output holds every logit of every image' /usr/bin/python3 - <<'PYTHON'
 import numpy
 one, two = (numpy.load(name)['logits'] for name in ('one.npz', 'two.npz'))
 assert one.shape == (8, 10) and numpy.isfinite(one).all()
