@@ -19,6 +19,7 @@ void TensorAccess::follow_block() {
   emitted_.clear();
   pointers_.clear();
   loads_.clear();
+  blocks_.clear();
 }
 
 LinearForm TensorAccess::offset(const TensorPlace& tensor, const std::vector<LinearForm>& indices) {
@@ -195,8 +196,57 @@ Value* TensorAccess::load_vector(const TensorPlace& tensor, const LinearForm& of
   return builder_.CreateMaskedLoad(type, pointer(tensor, first), alignment(tensor), mask, other);
 }
 
+Value* TensorAccess::load_shuffled(const TensorPlace& tensor, const LinearForm& offset,
+                                   const Lanes& lanes) {
+  const int64_t width = arithmetic_.lanes();
+  std::vector<LinearForm> places;
+  for (int64_t lane = 0; lane < lanes.active; ++lane) {
+    places.push_back(atoms_.recombine(atoms_.replace(offset, lanes.atom, lane)));
+    if (places.back().terms != places.front().terms) return nullptr;
+  }
+  const auto before = [](const LinearForm& a, const LinearForm& b) {
+    return a.constant < b.constant;
+  };
+  const LinearForm lowest = *std::min_element(places.begin(), places.end(), before);
+  const LinearForm highest = *std::max_element(places.begin(), places.end(), before);
+  LinearForm base = lowest;
+  const bool aligned = std::all_of(base.terms.begin(), base.terms.end(),
+                                   [&](const auto& term) { return term.coefficient % width == 0; });
+  // Whole aligned blocks can be shared by reads that want other parts of them.
+  const int64_t storage = tensor.layout.storage_count(tensor.shape);
+  const bool whole = aligned && base.constant >= 0 && storage % width == 0;
+  if (whole) base.constant = base.constant / width * width;
+  const int64_t span = highest.constant - base.constant + 1;
+  if (span > 2 * width) return nullptr;
+  llvm::Type* const type = arithmetic_.memory_type(tensor.type, width);
+  Value* const nothing = llvm::Constant::getNullValue(type);
+  const auto part = [&](int64_t first) -> Value* {
+    if (span <= first) return nothing;
+    const auto [entry, fresh] =
+        blocks_.try_emplace({tensor.id, base + first, whole ? 0 : std::min(span - first, width)});
+    if (fresh) {
+      Value* const address = pointer(tensor, base + first);
+      if (whole || span - first >= width) {
+        entry->second = builder_.CreateAlignedLoad(type, address, alignment(tensor));
+      } else {
+        entry->second = builder_.CreateMaskedLoad(type, address, alignment(tensor),
+                                                  active_mask(span - first), nothing);
+      }
+    }
+    return entry->second;
+  };
+  llvm::SmallVector<int> order(static_cast<size_t>(width), 0);
+  for (size_t lane = 0; lane < places.size(); ++lane) {
+    order[lane] = static_cast<int>(places[lane].constant - base.constant);
+  }
+  return builder_.CreateShuffleVector(part(0), part(width), order);
+}
+
 Value* TensorAccess::load_lanes(const TensorPlace& tensor, const LinearForm& offset,
                                 const std::vector<Guard>& guards, const Lanes& lanes, double fill) {
+  if (guards.empty()) {
+    if (Value* const shuffled = load_shuffled(tensor, offset, lanes)) return shuffled;
+  }
   // Lanes that read the same element share its load.
   const int64_t width = arithmetic_.lanes();
   Value* result = llvm::Constant::getNullValue(arithmetic_.memory_type(tensor.type, width));

@@ -75,6 +75,10 @@ class TensorAccess {
                            const std::vector<Guard>& guards, const Lanes& lanes, double fill);
   llvm::Value* load_lanes(const TensorPlace& tensor, const LinearForm& offset,
                           const std::vector<Guard>& guards, const Lanes& lanes, double fill);
+  /// Lanes from one or two neighbouring vectors, put in place by a shuffle; nullptr where they lie
+  /// too far apart.
+  llvm::Value* load_shuffled(const TensorPlace& tensor, const LinearForm& offset,
+                             const Lanes& lanes);
   llvm::Value* memory_constant(ElementType type, double value);
   llvm::Value* active_mask(int64_t active);
   llvm::Align alignment(const TensorPlace& tensor) const;
@@ -91,6 +95,7 @@ class TensorAccess {
   std::map<int, llvm::Value*> emitted_;
   std::map<std::pair<int, std::vector<LinearForm::Term>>, llvm::Value*> pointers_;
   std::map<LoadKey, llvm::Value*> loads_;
+  std::map<std::tuple<int, LinearForm, int64_t>, llvm::Value*> blocks_;  ///< to shuffle from
 };
 
 }  // namespace opsmith::compiler
