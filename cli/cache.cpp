@@ -20,18 +20,18 @@ struct CacheOptions : CommonOptions {
 using schedule::ScheduleDatabase;
 
 void list(const CacheOptions& options) {
-  const auto database = ScheduleDatabase::open(options.database);
+  ScheduleDatabase database(options.database);
   Table table({"kernel", "parameters:", "target:", "best variant:", "ms", "records"});
   nlohmann::json kernels = nlohmann::json::array();
-  for (const ScheduleDatabase::Line& line : database->list()) {
+  for (const ScheduleDatabase::Line& line : database.list()) {
     table.add({line.kernel_class, line.parameters, line.target, line.variant,
-               fixed(line.milliseconds, 4), std::to_string(line.records)});
+               fixed(line.seconds * 1e3, 4), std::to_string(line.rows)});
     kernels.push_back({{"class", line.kernel_class},
                        {"parameters", line.parameters},
                        {"target", line.target},
                        {"variant", line.variant},
-                       {"milliseconds", line.milliseconds},
-                       {"records", line.records}});
+                       {"milliseconds", line.seconds * 1e3},
+                       {"records", line.rows}});
   }
   write_json(options.json, {{"kernels", kernels}});
   if (table.empty()) {
@@ -42,18 +42,18 @@ void list(const CacheOptions& options) {
 }
 
 void merge(const CacheOptions& options) {
-  const int64_t taken = ScheduleDatabase::open(options.database)->merge(options.other);
+  const int64_t taken = ScheduleDatabase(options.database).merge(options.other);
   std::cout << "took over " << taken << " measurements\n";
 }
 
 void export_database(const CacheOptions& options) {
   check_output_file(options.other, options.database);
-  ScheduleDatabase::open(options.database)->export_to(options.other);
+  ScheduleDatabase(options.database).export_to(options.other);
   std::cout << "wrote '" << options.other << "'\n";
 }
 
 void prune(const CacheOptions& options) {
-  const int64_t dropped = ScheduleDatabase::open(options.database)->prune(options.keep);
+  const int64_t dropped = ScheduleDatabase(options.database).prune(options.keep);
   std::cout << "dropped " << dropped << " measurements\n";
 }
 

@@ -223,6 +223,20 @@ int64_t ScheduleDatabase::size() {
   return query.column_integer(0);
 }
 
+std::vector<ScheduleDatabase::Line> ScheduleDatabase::list() {
+  const std::lock_guard lock(state_->mutex);
+  // SQLite takes bare columns from the row that has the minimum.
+  Statement query = state_->statement(
+      "SELECT kernel_class, parameters, target, variant, min(seconds), count(*) FROM measurements"
+      " GROUP BY kernel_class, parameters, layouts, target");
+  std::vector<Line> lines;
+  while (query.step()) {
+    lines.push_back({query.column_text(0), query.column_text(1), query.column_text(2),
+                     query.column_text(3), query.column_real(4), query.column_integer(5)});
+  }
+  return lines;
+}
+
 int64_t ScheduleDatabase::merge(const std::string& other_path) {
   const std::lock_guard lock(state_->mutex);
   if (access(other_path.c_str(), R_OK) != 0) {

@@ -48,6 +48,15 @@ class ScheduleDatabase {
   void add(const ScheduleKey& key, const ScheduleRow& row);
 
   int64_t size();
+
+  /// One line per kernel and target for people: its best variant and time, how many rows.
+  struct Line {
+    std::string kernel_class, parameters, target, variant;
+    double seconds = 0;
+    int64_t rows = 0;
+  };
+  std::vector<Line> list();
+
   /// Takes in the rows of another database that are not here yet. Returns how many.
   int64_t merge(const std::string& other_path);
   /// Writes all rows to a new file. Throws UserError when it exists.

@@ -45,6 +45,9 @@ TEST(ScheduleDatabase, FastestFirstAndLosersKept) {
   database.add(kKey, row(3, 4));
   ASSERT_EQ(database.find(kKey).size(), 3U);
   EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 16);
+  ASSERT_EQ(database.list().size(), 1u);
+  EXPECT_EQ(database.list()[0].rows, 3);
+  EXPECT_DOUBLE_EQ(database.list()[0].seconds, 1);
   database.add(kKey, row(9, 16));  // measured again: the newer time stands
   EXPECT_EQ(database.size(), 3);
   EXPECT_EQ(database.best(kKey)->schedule.directives[0].factor, 8);
