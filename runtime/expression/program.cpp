@@ -117,7 +117,7 @@ int64_t size_of(const std::vector<Index>& shape, const std::string& owner) {
   int64_t size = 1;
   for (const Index& extent : shape) {
     if (!extent.is_constant()) {
-      throw UserError("size " + to_string(extent) + " of '" + owner + "' is not bound");
+      throw UserError("size " + to_string(extent) + " of '" + owner + "' is no number");
     }
     if (extent.value() < 0) throw UserError("a size of '" + owner + "' is negative");
     if (__builtin_mul_overflow(size, extent.value(), &size)) {

@@ -38,10 +38,17 @@ void IndexCode::append(const Index& index, const Slots& slots) {
 
 bool IndexCode::evaluate(const int64_t* iterators, int64_t& value) const {
   if (affine_) {
+    bool overflow = false;
     value = constant_;
-    for (const auto& [slot, coefficient] : terms_) value += iterators[slot] * coefficient;
+    for (const auto& [slot, coefficient] : terms_) {
+      int64_t term = 0;
+      overflow |= __builtin_mul_overflow(iterators[slot], coefficient, &term);
+      overflow |= __builtin_add_overflow(value, term, &value);
+    }
+    if (overflow) throw UserError("an index overflows 64 bits");
     return true;
   }
+  bool overflow = false;
   int64_t* top = stack_.data() - 1;
   for (const Operation& operation : code_) {
     switch (operation.kind) {
@@ -59,24 +66,26 @@ bool IndexCode::evaluate(const int64_t* iterators, int64_t& value) const {
     int64_t& left = *top;
     switch (operation.kind) {
       case Index::Kind::Add:
-        left += right;
+        overflow |= __builtin_add_overflow(left, right, &left);
         break;
       case Index::Kind::Sub:
-        left -= right;
+        overflow |= __builtin_sub_overflow(left, right, &left);
         break;
       case Index::Kind::Mul:
-        left *= right;
+        overflow |= __builtin_mul_overflow(left, right, &left);
         break;
       case Index::Kind::Within:
         if (left < 0 || left >= right) return false;
         break;
       default:
         if (right == 0) throw UserError("an index divides by zero");
+        if (right == -1 && left == INT64_MIN) throw UserError("an index overflows 64 bits");
         left = operation.kind == Index::Kind::Mod ? integer::floor_modulo(left, right)
                                                   : integer::floor_divide(left, right);
         break;
     }
   }
+  if (overflow) throw UserError("an index overflows 64 bits");
   value = *top;
   return true;
 }

@@ -20,7 +20,7 @@ class IndexCode {
   IndexCode(const Index& index, const Slots& slots);
 
   /// False when a `within` inside is violated; then `value` means nothing. Throws UserError on a
-  /// division by zero.
+  /// division by zero and an overflow.
   bool evaluate(const int64_t* iterators, int64_t& value) const;
 
  private:

@@ -159,6 +159,16 @@ void check_argument(const Program& program, const TensorDeclaration& declaration
   }
 }
 
+/// Every extent is a number that is not negative, and their product one that can be counted.
+void check_domain(const Stage& stage) {
+  std::vector<Index> domain;
+  for (const auto* axes : {&stage.axes, &stage.reduction_axes}) {
+    for (const Axis& axis : *axes) domain.push_back(axis.extent);
+  }
+  size_of(domain, stage.name);
+  size_of(stage.shape(), stage.name);
+}
+
 }  // namespace
 
 Tensors interpret(const Program& program, const Tensors& tensors, const Binding& binding) {
@@ -179,7 +189,7 @@ Tensors interpret(const Program& program, const Tensors& tensors, const Binding&
     throw UserError("program " + program.name + ": size '" + symbols[0] + "' is not bound");
   }
   for (const Stage& stage : bound.stages) {
-    size_of(stage.shape(), stage.name);
+    check_domain(stage);
     known[stage.name] = StageEvaluation(bound, stage, known).evaluate();
   }
   Tensors outputs;

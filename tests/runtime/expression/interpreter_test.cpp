@@ -191,6 +191,13 @@ TEST(Interpreter, FaultsAreNamed) {
   EXPECT_THROW(interpret(program, {{"x", x.cast(ElementType::Int32)}}, {{"M", 1}}), UserError);
   EXPECT_THROW(interpret(program, {{"x", x}}, {{"M", -1}}), UserError);
   EXPECT_EQ(interpret(program, {{"x", x}}, {{"M", 2}}).at("z").count(), 6);
+  for (const char* faulty :
+       {"z: f32[i: 4/0] = 1", "z: f32[] = sum[f32](i: 4/0) 1", "z: f32[] = sum[f32](i: 0 - 2) 1",
+        "z: f32[i: 4] = x[i/(i - i)]", "z: f32[i: 4] = x[i*9223372036854775807]",
+        "z: f32[i: 4] = x[(i mod 3)*9223372036854775807*i]"}) {
+    const std::string head = "program f(x: f32[N]) -> z\n";
+    EXPECT_THROW(interpret(parse(head + faulty), {{"x", x}}), UserError) << faulty;
+  }
 }
 
 }  // namespace

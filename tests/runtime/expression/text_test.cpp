@@ -188,7 +188,7 @@ class RandomProgram {
 
 TEST(Text, RandomProgramsSurvive) {
   RandomProgram random(7);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 500; ++round) {
     const Program program = random.make();
     const std::string text = print(program);
     const Program again = parse(text);
@@ -196,6 +196,44 @@ TEST(Text, RandomProgramsSurvive) {
     ASSERT_EQ(print(again), text);
     ASSERT_EQ(content_hash(again), content_hash(program));
   }
+}
+
+/// Damaged texts are refused with a place, or they are programs that survive.
+TEST(Text, DamagedTextsGiveUserErrors) {
+  std::mt19937 random(5);
+  const std::string original =
+      std::string(kConvolution) +
+      "  s: f32[N*2, 4] over (i: N, j: 3) at [(i*2 + j) mod 3, 0 - j] = "
+      "select(less(x[i, within(j - 1, 3)], 1e3), -inf, f16(position(i)))\n";
+  const std::string alphabet = "()[],;:+-*/=_ \"nowz0129.emd\\#$";
+  int parsed = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::string text = original;
+    for (int i = 0; i < 1 + round % 3; ++i) {
+      const size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = alphabet[random() % alphabet.size()];
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 5);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 20));
+      }
+    }
+    try {
+      const Program program = parse(text);
+      ASSERT_EQ(parse(print(program)), program) << text;
+      ++parsed;
+      validate(program);
+      EXPECT_EQ(content_hash(program).size(), 32u);
+      instantiate(program, {{"N", 2}, {"C", 4}, {"H", 3}, {"O", 0}, {"g", 0}});
+    } catch (const UserError& error) {
+      ASSERT_FALSE(std::string(error.what()).empty());
+    }
+  }
+  EXPECT_GT(parsed, 100);
 }
 
 }  // namespace
