@@ -8,8 +8,16 @@
 namespace opsmith::expression {
 namespace {
 
-/// More steps than any index that people write needs.
-constexpr int kMostSteps = 200;
+/// More steps than any index that people write needs, and nodes in a solution: beyond, a scatter is
+/// the better choice.
+constexpr int kMostSteps = 60;
+constexpr int kMostNodes = 150;
+
+int count_nodes(const Index& index) {
+  int count = 0;
+  visit(index, [&](const Index&) { ++count; });
+  return count;
+}
 
 class Solver {
  public:
@@ -38,6 +46,9 @@ class Solver {
     for (int step = 0; step < kMostSteps; ++step) {
       if (equations_.empty()) return true;
       if (!advance()) return false;
+      for (const Equation& equation : equations_) {
+        if (count_nodes(equation.left) + count_nodes(equation.right) > kMostNodes) return false;
+      }
     }
     return false;
   }

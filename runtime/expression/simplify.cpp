@@ -208,6 +208,15 @@ class Simplifier {
       default:
         break;
     }
+    // The rules look into operands again and again: without memory, time would be exponential in
+    // the depth of remainders.
+    const auto known = known_.find(index);
+    if (known != known_.end()) return known->second;
+    return known_.emplace(index, operation(index)).first->second;
+  }
+
+ private:
+  Polynomial operation(const Index& index) {
     Polynomial left = polynomial(index.left());
     const Polynomial right = polynomial(index.right());
     switch (index.kind()) {
@@ -231,7 +240,6 @@ class Simplifier {
     }
   }
 
- private:
   std::optional<Bounds> bounds_of(const Polynomial& p) const { return bounds(build(p), ranges_); }
 
   /// k such that p is in [k * size, (k + 1) * size) for sure.
@@ -438,10 +446,12 @@ class Simplifier {
       const int64_t size = low.right().value();
       int64_t stride = 0;
       if (__builtin_mul_overflow(k, size, &stride)) continue;
-      const Index upper = build(divide(polynomial(low.left()), size));
+      std::optional<Index> quotient_of_low;
       for (const auto& [other, factor] : p.terms) {
         if (factor != stride || other.size() != 1) continue;
         const Index high = other.front();
+        if (!quotient_of_low) quotient_of_low = build(divide(polynomial(low.left()), size));
+        const Index& upper = *quotient_of_low;
         int64_t joined = 0;
         const bool whole = high == upper;
         const bool part = high.kind() == Kind::Mod && high.left() == upper &&
@@ -459,6 +469,7 @@ class Simplifier {
   }
 
   const Ranges& ranges_;
+  std::map<Index, Polynomial, IndexLess> known_;
 };
 
 /// Guards that stand somewhere inside.

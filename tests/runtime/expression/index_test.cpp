@@ -83,6 +83,14 @@ TEST(Simplify, KeepsGuardsThatCancel) {
   EXPECT_TRUE(simplify(mod(guard, 1) + guard * 0).has_within());
 }
 
+TEST(Simplify, NestedRemaindersTakeLittleTime) {
+  Index deep = it("i");
+  for (int depth = 0; depth < 300; ++depth) deep = mod(deep + depth, 1000 - depth) + it("j");
+  const Index simple = simplify(floor_div(deep, 3), {{"i", {0, 5000}}, {"j", {0, 3}}});
+  EXPECT_EQ(evaluate(simple, {{"i", 4321}, {"j", 2}}),
+            evaluate(floor_div(deep, 3), {{"i", 4321}, {"j", 2}}));
+}
+
 /// A random expression whose divisors are positive.
 Index random_index(std::mt19937& random, int depth, bool guards) {
   const auto pick = [&](int n) { return static_cast<int>(random() % n); };
