@@ -160,11 +160,54 @@ class PlanBuilder {
       location(plan_->inputs[i]).index = i;
     }
     for (size_t i = 0; i < plan_->values.size(); ++i) bind_constant(static_cast<ValueId>(i));
+    place_parts(root);
     bind_outputs(root);
     bind_arena(root);
+    for (auto it = parts_.rbegin(); it != parts_.rend(); ++it) {
+      location(it->part) = location(it->whole);  // wholes of wholes come later in the list
+      location(it->part).offset += it->offset;
+    }
     for (size_t i = 0; i < plan_->values.size(); ++i) {
       plan_->locations[i] = plan_->locations[static_cast<size_t>(roots[i])];
     }
+  }
+
+  /// A value that is made inside the concatenation that reads it.
+  struct Part {
+    ValueId part = kNoValue, whole = kNoValue;
+    int64_t offset = 0;  ///< bytes
+  };
+
+  // Channel blocks of one image lie one after the other, so parts of a concatenation can be made
+  // where they belong. A value can be part of one concatenation only; others copy it.
+  template <typename Root>
+  void place_parts(const Root& root) {
+    for (const Step& step : plan_->steps) {
+      if (step.operation.kind != Operation::Kind::Join) continue;
+      ValueId whole = step.operation.outputs[0];
+      const PlanValue& joined = value(whole);
+      if (joined.shape->at(0) != 1) continue;
+      int64_t plane = joined.layout.piece_strides(*joined.shape)[1];
+      int64_t channels = 0;
+      for (ValueId id : step.operation.inputs) {
+        int64_t offset = channels / joined.layout.block_of(1) * plane *
+                         static_cast<int64_t>(element_size(joined.type));
+        channels += value(id).shape->at(1);
+        bool free = root(id) == id && location(id).kind == Location::Kind::Nowhere &&
+                    value(id).layout == joined.layout && !whole_of_.contains(id);
+        if (!free) continue;
+        whole_of_[id] = whole;
+        parts_.push_back({id, whole, offset});
+      }
+    }
+  }
+
+  // The value whose memory holds this one.
+  ValueId outermost(ValueId id) const {
+    for (auto it = whole_of_.find(id); it != whole_of_.end(); it = whole_of_.find(id)) {
+      id = it->second;
+    }
+    return id;
   }
 
   void bind_constant(ValueId id) {
@@ -209,6 +252,7 @@ class PlanBuilder {
     }
     for (size_t i = 0; i < plan_->outputs.size(); ++i) {
       ValueId at = root(plan_->outputs[i]);
+      if (whole_of_.contains(at)) continue;
       if (location(at).kind != Location::Kind::Nowhere || !taken.insert(at).second) continue;
       if (!value(at).shape ||
           value(at).layout.storage_count(*value(at).shape) != element_count(*value(at).shape)) {
@@ -227,7 +271,7 @@ class PlanBuilder {
     std::vector<std::pair<size_t, size_t>> workspaces;  // step, request
     auto touch = [&](ValueId id, size_t step) {
       if (id == kNoValue) return;
-      ValueId at = root(id);
+      ValueId at = outermost(root(id));
       auto found = request_of.find(at);
       if (found != request_of.end()) requests[found->second].last = step;
     };
@@ -235,11 +279,13 @@ class PlanBuilder {
       Step& step = plan_->steps[i];
       for (ValueId id : step.operation.outputs) {
         if (id == kNoValue || root(id) != id) continue;
-        if (location(id).kind == Location::Kind::Nowhere) {
-          request_of[id] = requests.size();
-          requests.push_back({storage_bytes(value(id)), i, i, 0});
-          owners.push_back(id);
+        ValueId owner = outermost(id);
+        if (location(owner).kind == Location::Kind::Nowhere && !request_of.contains(owner)) {
+          request_of[owner] = requests.size();
+          requests.push_back({storage_bytes(value(owner)), i, i, 0});
+          owners.push_back(owner);
         }
+        touch(owner, i);
       }
       for (ValueId id : step.operation.inputs) touch(id, i);
       if (step.kernel && step.kernel->workspace_bytes() > 0) {
@@ -263,6 +309,8 @@ class PlanBuilder {
   const PlanContext& context_;
   std::shared_ptr<Plan> plan_;
   std::vector<bool> used_;
+  std::vector<Part> parts_;
+  std::map<ValueId, ValueId> whole_of_;
 };
 
 }  // namespace

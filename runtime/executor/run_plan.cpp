@@ -67,7 +67,7 @@ class PlanRun {
       case Location::Kind::Input:
         return const_cast<void*>(inputs_.at(location.index).raw());
       case Location::Kind::Output:
-        return results_.at(location.index).raw();
+        return static_cast<char*>(results_.at(location.index).raw()) + location.offset;
       case Location::Kind::Constant:
         return const_cast<void*>(location.data);
       case Location::Kind::Heap:

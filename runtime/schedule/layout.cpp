@@ -127,8 +127,11 @@ std::vector<int64_t> Layout::piece_extents(const Shape& shape) const {
   std::vector<int64_t> extents;
   extents.reserve(order.size());
   for (const Piece& piece : order) {
-    require(piece.dimension >= 0 && static_cast<size_t>(piece.dimension) < shape.size(),
-            "layout '" + to_string(*this) + "' does not fit shape " + opsmith::to_string(shape));
+    // Not `require`: it would build the message for every layout that fits.
+    if (piece.dimension < 0 || static_cast<size_t>(piece.dimension) >= shape.size()) {
+      throw InternalError("layout '" + to_string(*this) + "' does not fit shape " +
+                          opsmith::to_string(shape));
+    }
     if (piece.block != 0) {
       extents.push_back(piece.block);
     } else {

@@ -118,6 +118,26 @@ class Assignment {
       }
     }
     for (ValueId id : list_.outputs) exact_[static_cast<size_t>(id)] = true;
+    while (share_halos_of_joins()) {
+    }
+  }
+
+  // Parts with the halo of the whole can be made in its place (see place_parts of the plan).
+  bool share_halos_of_joins() {
+    bool changed = false;
+    for (const Operation& operation : list_.operations) {
+      if (operation.kind != Operation::Kind::Join) continue;
+      Halos widest = blocked_halo_[static_cast<size_t>(operation.outputs[0])];
+      for (ValueId id : operation.inputs) widen(widest, blocked_halo_[static_cast<size_t>(id)]);
+      auto assign = [&](ValueId id) {
+        Halos& own = blocked_halo_[static_cast<size_t>(id)];
+        changed = changed || own != widest;
+        own = widest;
+      };
+      assign(operation.outputs[0]);
+      for (ValueId id : operation.inputs) assign(id);
+    }
+    return changed;
   }
 
   void set_primary(ValueId id, const Operation& maker) {

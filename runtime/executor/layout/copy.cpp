@@ -145,12 +145,26 @@ void change_layout(const void* source, const Layout& from, void* destination, co
 
 void join_channels(const std::vector<JoinPart>& parts, void* destination, const Layout& to,
                    const Shape& shape, int threads) {
-  zero_halo(destination, to, shape, ElementType::Float32);
   Planes out = *planes_of(to, shape);
   int64_t height = shape.size() == 4 ? shape[2] : 1, width = shape.back();
   auto* to_data = static_cast<float*>(destination);
+  auto in_place = [&](const JoinPart& part, int64_t channel) {
+    return part.data == to_data + channel / out.block * out.group;
+  };
   int64_t first = 0;
+  bool copies = false;
   for (const JoinPart& part : parts) {
+    copies = copies || !in_place(part, first);
+    first += part.channels;
+  }
+  if (!copies) return;
+  zero_halo(destination, to, shape, ElementType::Float32);
+  first = 0;
+  for (const JoinPart& part : parts) {
+    if (in_place(part, first)) {
+      first += part.channels;
+      continue;
+    }
     Shape part_shape = shape;
     part_shape[1] = part.channels;
     Planes in = *planes_of(part.layout, part_shape);

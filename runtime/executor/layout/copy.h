@@ -23,7 +23,8 @@ struct JoinPart {
 };
 
 /// Concatenates channel-blocked f32 tensors along dimension 1; every part but the last is a whole
-/// number of blocks. `shape` is that of the result. The destination's halo becomes zero.
+/// number of blocks. `shape` is that of the result. The destination's halo becomes zero. Parts that
+/// already lie in their place (and have cleared their halo) are left alone.
 void join_channels(const std::vector<JoinPart>& parts, void* destination,
                    const schedule::Layout& to, const Shape& shape, int threads);
 
