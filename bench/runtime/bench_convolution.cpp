@@ -7,14 +7,12 @@
 // Without shapes: the layers of ResNet-50 at batch 1. Prints a line for each, and the line that
 // repeats it.
 
-#include <algorithm>
 #include <cstdio>
-#include <ctime>
-#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/runtime/kernel_time.h"
 #include "runtime/compiler/compiler.h"
 #include "runtime/compiler/peak.h"
 #include "support/error.h"
@@ -93,30 +91,6 @@ Options parse(int count, char** values) {
   }
   if (options.shapes.empty()) options.shapes = kResNet50;
   return options;
-}
-
-struct KernelTime {
-  double median = 0;
-  double quiet = 0;  ///< the first decile: what an undisturbed machine would show
-};
-
-/// One thread is timed by its time on the processor, so that a busy machine counts less.
-KernelTime time_kernel(const std::function<void()>& work, int threads) {
-  const auto now = [&] {
-    timespec time{};
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  work();
-  std::vector<double> samples;
-  const double start = now();
-  while (samples.size() < 10 || now() - start < 0.1) {
-    const double begin = now();
-    work();
-    samples.push_back(now() - begin);
-  }
-  std::sort(samples.begin(), samples.end());
-  return {samples[samples.size() / 2], samples[samples.size() / 10]};
 }
 
 void bench(const Shapes& s, const Options& options, double peak) {

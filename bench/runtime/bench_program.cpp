@@ -5,14 +5,13 @@
 //
 // The program's sizes must be bound. Layouts are as in docs/schedules.md ("0,1,2,3,1/16").
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "bench/runtime/kernel_time.h"
 #include "runtime/compiler/compiler.h"
-#include "runtime/compiler/peak.h"
 #include "support/error.h"
 #include "support/file.h"
 #include "support/random.h"
@@ -87,17 +86,13 @@ int run(int count, char** values) {
       arguments.push_back(storage.back().raw());
     }
     Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes() + 1});
-    TimingOptions timing;
-    timing.seconds = 0.3;
-    const TimingSummary time =
-        measure([&] { kernel.run(arguments, workspace.raw(), threads); }, timing);
+    const KernelTime time =
+        time_kernel([&] { kernel.run(arguments, workspace.raw(), threads); }, threads);
     const auto macs = static_cast<double>(expression::multiply_accumulates(specification.program));
-    std::printf(
-        "%s: median %.4f ms (+-%.0f %%), %.1f GB/s, %.1f GFLOP/s, compiled in %.0f ms (%zu "
-        "bytes)\n",
-        specification.program.name.c_str(), time.median * 1e3, 100 * time.spread,
-        static_cast<double>(bytes) / time.median * 1e-9, 2 * macs / time.median * 1e-9,
-        compile_seconds * 1e3, object.object.size());
+    std::printf("%s: median %.4f ms (quiet %.4f), %.1f GB/s, %.1f GFLOP/s, compiled in %.0f ms\n",
+                specification.program.name.c_str(), time.median * 1e3, time.quiet * 1e3,
+                static_cast<double>(bytes) / time.quiet * 1e-9, 2 * macs / time.quiet * 1e-9,
+                compile_seconds * 1e3);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_program: %s\n", error.what());

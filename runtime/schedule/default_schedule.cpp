@@ -12,10 +12,14 @@ namespace {
 constexpr int64_t kWorthThreads = 32768;
 /// Tasks enough to balance a few threads.
 constexpr int64_t kEnoughTasks = 16;
+/// Operations that make a task worth its start.
+constexpr int64_t kTaskWork = 4096;
 /// Multiply-adds in one unrolled loop body: bounded by the instruction cache and compile time.
 constexpr int64_t kBodyBudget = 448;
 /// Points of a tile that share nothing (depthwise convolution, pooling).
 constexpr int64_t kUnsharedPoints = 8;
+/// Outputs along each of two axes whose lane-wise sums are kept at once.
+constexpr int64_t kReductionTile = 4;
 /// Reductions are walked in blocks as long as those of blocked channels.
 constexpr int64_t kReductionBlock = 16;
 
@@ -76,6 +80,13 @@ class StageRule {
   }
 
  private:
+  /// An output loop outside the reduction.
+  struct OuterLoop {
+    std::string name;
+    int64_t extent = 1;
+    bool divisible = true;  ///< may be split again: no shorter last iteration hangs on it
+  };
+
   const LoopAxis& axis(int i) const { return analysis_.axes()[static_cast<size_t>(i)]; }
   int axis_count() const { return static_cast<int>(analysis_.axes().size()); }
 
@@ -145,23 +156,38 @@ class StageRule {
     }
   }
 
-  /// Partial sums in lanes, several vectors of them.
+  /// Partial sums in lanes, for a tile of outputs that share loaded vectors, or several vectors of
+  /// them for one output.
   void tile_reduction() {
-    const std::string name = axis(vector_).name;
     const int64_t width = lanes();
-    const int64_t partials = axis(vector_).extent >= 8 * width ? 4 : 1;
-    const auto [outer, inner] = split(name, width * partials);
-    const auto [tiled, vector] = split(inner, width);
-    reduction_loops_.push_back(outer);
-    for (int i = 0; i < axis_count(); ++i) {
-      if (i == vector_) continue;
-      if (axis(i).reduction) {
-        reduction_loops_.insert(reduction_loops_.end() - 1, axis(i).name);
+    std::vector<std::string> output_tiles;
+    for (int i = axis_count(); i-- > 0;) {
+      if (axis(i).reduction) continue;
+      const bool shares = std::any_of(
+          analysis_.accesses().begin(), analysis_.accesses().end(), [&](const auto& access) {
+            return access.in_body && moves(access, vector_) && !moves(access, i);
+          });
+      const bool tiled = shares && axis(i).extent >= kReductionTile && output_tiles.size() < 2 &&
+                         !is_guarded(axis(i));
+      if (tiled) {
+        const auto [outer, inner] = split(axis(i).name, kReductionTile);
+        output_tiles.insert(output_tiles.begin(), inner);
+        outer_loops_.insert(outer_loops_.begin(),
+                            OuterLoop{outer, (axis(i).extent + kReductionTile - 1) / kReductionTile,
+                                      axis(i).extent % kReductionTile == 0});
       } else {
-        outer_loops_.push_back({axis(i).name, axis(i).extent});
+        outer_loops_.insert(outer_loops_.begin(), OuterLoop{axis(i).name, axis(i).extent, true});
       }
     }
-    tile_loops_ = {tiled};
+    const bool several = output_tiles.empty() && axis(vector_).extent >= 8 * width;
+    const auto [outer, inner] = split(axis(vector_).name, width * (several ? 4 : 1));
+    const auto [tiled, vector] = split(inner, width);
+    for (int i = 0; i < axis_count(); ++i) {
+      if (i != vector_ && axis(i).reduction) reduction_loops_.push_back(axis(i).name);
+    }
+    reduction_loops_.push_back(outer);
+    tile_loops_ = output_tiles;
+    tile_loops_.push_back(tiled);
     vector_loop_ = vector;
   }
 
@@ -240,7 +266,12 @@ class StageRule {
       tile = choose_tile(problem);
     } else {
       for (const int64_t vectors : {4, 2}) {
-        if (vector_ >= 0 && axis(vector_).extent % (vectors * width) == 0 && tile.vectors == 1) {
+        if (vector_ < 0 || axis(vector_).extent % (vectors * width) != 0 || tile.vectors > 1) {
+          continue;
+        }
+        // Only where the next vector lies behind this one, not in another block.
+        if (analysis_.movement(analysis_.write(), axis(vector_), vectors * width) ==
+            Movement::NextElement) {
           tile.vectors = vectors;
         }
       }
@@ -272,14 +303,14 @@ class StageRule {
           vector_loop_ = vector;
         }
         vector_outer_ = outer_loops_.size();
-        outer_loops_.push_back({outer, (extent + block - 1) / block});
+        outer_loops_.push_back({outer, (extent + block - 1) / block, extent % block == 0});
       } else if ((i == column && tile.columns > 1) || (i == row && tile.rows > 1)) {
         const int64_t factor = i == column ? tile.columns : tile.rows;
         const auto [outer, inner] = split(axis(i).name, factor);
         (i == column ? column_tile : row_tile) = inner;
-        outer_loops_.push_back({outer, (extent + factor - 1) / factor});
+        outer_loops_.push_back({outer, (extent + factor - 1) / factor, extent % factor == 0});
       } else {
-        outer_loops_.push_back({axis(i).name, extent});
+        outer_loops_.push_back({axis(i).name, extent, true});
       }
     }
     for (const std::string& name : {row_tile, column_tile, vector_tile}) {
@@ -338,6 +369,32 @@ class StageRule {
     reduction_loops_.insert(reduction_loops_.end(), inner.begin(), inner.end());
   }
 
+  /// The outer loops whose iterations are tasks; a long one whose iterations are too small for
+  /// tasks of their own is split.
+  std::vector<std::string> choose_tasks() {
+    std::vector<std::string> parallel;
+    int64_t work = analysis_.output_volume() * analysis_.reduction_volume();
+    if (work < kWorthThreads) return parallel;
+    int64_t tasks = 1;
+    for (size_t i = 0; i < outer_loops_.size() && tasks < kEnoughTasks; ++i) {
+      const OuterLoop loop = outer_loops_[i];
+      const int64_t wanted = (2 * kEnoughTasks + tasks - 1) / tasks;
+      work /= std::max<int64_t>(loop.extent, 1);
+      if (loop.divisible && loop.extent > 2 * wanted && work < kTaskWork) {
+        const int64_t factor = (loop.extent + wanted - 1) / wanted;
+        const auto [outer, inner] = split(loop.name, factor);
+        outer_loops_[i] = {outer, wanted, false};
+        outer_loops_.insert(outer_loops_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                            OuterLoop{inner, factor, false});
+        parallel.push_back(outer);
+        return parallel;
+      }
+      parallel.push_back(loop.name);
+      tasks *= loop.extent;
+    }
+    return parallel;
+  }
+
   /// Output loops outside, then the reduction, then the tile. Blocks of the vector axis go outside
   /// the points when a read over them is too large to stay in the second-level cache.
   void order_loops() {
@@ -359,8 +416,9 @@ class StageRule {
         outer_loops_.push_back(block);
       }
     }
+    const std::vector<std::string> parallel = choose_tasks();
     std::vector<std::string> order;
-    for (const auto& [name, extent] : outer_loops_) order.push_back(name);
+    for (const OuterLoop& loop : outer_loops_) order.push_back(loop.name);
     for (const bool reduction : {false, true}) {
       for (const LoopAxis& unit : analysis_.unit_axes()) {
         if (unit.reduction == reduction) order.push_back(unit.name);
@@ -370,16 +428,6 @@ class StageRule {
     order.insert(order.end(), tile_loops_.begin(), tile_loops_.end());
     if (!vector_loop_.empty()) order.push_back(vector_loop_);
     if (order.size() > 1) add("reorder", order);
-    const int64_t work = analysis_.output_volume() * analysis_.reduction_volume();
-    std::vector<std::string> parallel;
-    if (work >= kWorthThreads) {
-      int64_t tasks = 1;
-      for (const auto& [name, extent] : outer_loops_) {
-        if (tasks >= kEnoughTasks) break;
-        parallel.push_back(name);
-        tasks *= extent;
-      }
-    }
     if (!parallel.empty()) add("parallel", parallel);
     if (!unrolled_.empty()) add("unroll", unrolled_);
     if (!tile_loops_.empty()) add("tile", tile_loops_);
@@ -392,7 +440,7 @@ class StageRule {
   int vector_ = -1;   ///< number of the vectorized axis
   int longest_ = -1;  ///< number of the reduction axis that is unrolled
   int64_t vector_block_ = 1;
-  std::vector<std::pair<std::string, int64_t>> outer_loops_;  ///< output loops with their extents
+  std::vector<OuterLoop> outer_loops_;
   size_t vector_outer_ = 0;  ///< place of the vector axis' blocks in outer_loops_
   std::vector<std::string> reduction_loops_;
   std::vector<std::string> unrolled_;
