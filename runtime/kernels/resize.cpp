@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
@@ -129,7 +131,14 @@ std::vector<Tensor> interpolate(const PlainCall& call, const ResizePlan& plan) {
   dispatch_numeric(x.type(), call.node, [&](auto tag) {
     using T = decltype(tag);
     T* out = elements_as<T>(y);
-    for (size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i]);
+    for (size_t i = 0; i < values.size(); ++i) {
+      double value = values[i];
+      if constexpr (std::is_integral_v<T>) {  // cubic weights overshoot
+        value = std::clamp(value, static_cast<double>(std::numeric_limits<T>::lowest()),
+                           static_cast<double>(std::numeric_limits<T>::max()));
+      }
+      out[i] = static_cast<T>(value);
+    }
   });
   return {y};
 }
