@@ -13,7 +13,8 @@
 
 namespace opsmith::search {
 
-/// A cap, absolute or as a share of the original ("40%", "26M", "3ms").
+/// A cap, absolute or as a share of the original ("40%" is 0.4 with `share`, "26M" is 26 million,
+/// times are in milliseconds: "3ms" is 3).
 struct Limit {
   double value = 0;
   bool share = false;
@@ -67,6 +68,8 @@ struct OptimizeResult {
   std::vector<LayerChoice> layers;
   double agreement = 0;   ///< share of inputs with unchanged top-1, on evaluation (else held-out)
   double divergence = 0;  ///< relative L2 of the outputs on the same inputs
+  double predicted_divergence = 0;  ///< from each layer's own, before anything was refitted
+  double held_out_divergence = 0;   ///< of the result, on held-out calibration inputs
   double seconds = 0;
   bool gate_met = true;
   std::string gate_message;

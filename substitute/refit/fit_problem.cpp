@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "substitute/refit/least_squares.h"
+#include "substitute/refit/matrix_product.h"
 #include "support/error.h"
 
 namespace opsmith::substitute {
@@ -51,6 +52,12 @@ FitProblem::FitProblem(const Moments& moments, const LinearMap& original, double
   samples_ = to_floats(lower);
   targets_ = to_floats(targets);
   best_kernel_ = to_floats(best);
+  // (L L')^-1 = R' R with R the inverse of L; the product by the fast kernel.
+  const Matrix root = lower.triangularView<Eigen::Lower>().solve(Matrix::Identity(d, d));
+  const std::vector<float> root_floats = to_floats(root);
+  const MatrixView view = MatrixView::row_major(root_floats.data(), d, d);
+  precision_.resize(root_floats.size());
+  multiply(view.transposed(), view, precision_.data());
 
   double variance = 0;
   const std::vector<double> variances = moments.target_variance();
@@ -82,6 +89,11 @@ std::vector<float> FitProblem::bias(const std::vector<float>& kernel) const {
     result[o] = static_cast<float>(value);
   }
   return result;
+}
+
+LinearMap best_map(const FitProblem& problem) {
+  return {problem.window(), problem.outputs(), problem.patch_size(), problem.best_kernel(),
+          problem.bias(problem.best_kernel())};
 }
 
 }  // namespace opsmith::substitute

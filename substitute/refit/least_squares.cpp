@@ -122,7 +122,13 @@ class Solver {
       }
       mean_gram.diagonal().array() +=
           1e-6 * mean_gram.trace() / static_cast<double>(columns) + 1e-20;
-      const Matrix lower = Eigen::LLT<Matrix>(mean_gram).matrixL();
+      // The whole patch in order has the problem's own factor.
+      const bool whole_patch = columns == problem_.patch_size() &&
+                               std::is_sorted(first.columns.begin(), first.columns.end()) &&
+                               first.columns.back() == columns - 1;
+      const Matrix lower =
+          whole_patch ? Matrix(FloatMap(problem_.samples().data(), columns, columns).cast<double>())
+                      : Matrix(Eigen::LLT<Matrix>(mean_gram).matrixL());
       const Matrix found = leading_directions(maps * lower, rows);
       Matrix directions(rows, columns);
       for (int64_t r = 0; r < rows; ++r) {
@@ -230,7 +236,9 @@ class Solver {
       sources.push_back(local.sources);
       sensitivities.push_back(local.sensitivity);
     }
-    const Preconditioner preconditioner(chain_, use, weights_, sources, sensitivities);
+    const bool whole_patch = inputs_.count == d;
+    const Preconditioner preconditioner(chain_, use, weights_, sources, sensitivities,
+                                        whole_patch ? &problem_.precision() : nullptr);
 
     std::vector<float> residual = outputs_of(values);
     for (size_t i = 0; i < residual.size(); ++i) residual[i] = problem_.targets()[i] - residual[i];

@@ -34,6 +34,8 @@ class FitProblem {
   const std::vector<float>& samples() const { return samples_; }  ///< L, [patch size x patch size]
   const std::vector<float>& targets() const { return targets_; }  ///< T, [outputs x patch size]
   const std::vector<float>& best_kernel() const { return best_kernel_; }  ///< T / L
+  /// The inverse of the covariance with its ridge, [patch size x patch size].
+  const std::vector<float>& precision() const { return precision_; }
 
   /// Relative L2 error of the layer's output, sqrt(E|Kx + b - y|^2 / E|y|^2), for a kernel with
   /// `residual` = |K L - T|^2.
@@ -47,8 +49,11 @@ class FitProblem {
   double rest_ = 0;   ///< cost of the best kernel
   double power_ = 0;  ///< E|y|^2
   std::vector<double> patch_mean_, target_mean_;
-  std::vector<float> samples_, targets_, best_kernel_;
+  std::vector<float> samples_, targets_, best_kernel_, precision_;
 };
+
+/// The best map that is not limited to any operator: what the layer itself should compute.
+LinearMap best_map(const FitProblem& problem);
 
 struct FitOptions {
   int sweeps = 8;           ///< over all weights, at most

@@ -40,21 +40,14 @@ Moments::Moments(int64_t patch_size, int64_t outputs)
       cross_part_(size(outputs * patch_size)) {}
 
 void Moments::add(const float* patches, const float* targets, int64_t count) {
-  for (int64_t begin = 0; begin < count; begin += kChunk) {
-    const int64_t rows = std::min(kChunk, count - begin);
+  for (int64_t begin = 0; begin < count;) {
+    const int64_t rows = std::min(kChunk - part_count_, count - begin);
     const float* x = patches + begin * patch_size_;
     const float* y = targets + begin * outputs_;
     const MatrixView x_view = MatrixView::row_major(x, rows, patch_size_);
     const MatrixView y_view = MatrixView::row_major(y, rows, outputs_);
-    multiply(x_view.transposed(), x_view, gram_part_.data(), false, MatrixPart::UpperTriangle);
-    multiply(y_view.transposed(), x_view, cross_part_.data());
-#pragma omp parallel for
-    for (int64_t i = 0; i < patch_size_; ++i) {
-      for (int64_t j = i; j < patch_size_; ++j) {
-        gram_[size(i * patch_size_ + j)] += gram_part_[size(i * patch_size_ + j)];
-      }
-    }
-    for (size_t i = 0; i < cross_.size(); ++i) cross_[i] += cross_part_[i];
+    multiply(x_view.transposed(), x_view, gram_part_.data(), true, MatrixPart::UpperTriangle);
+    multiply(y_view.transposed(), x_view, cross_part_.data(), true);
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < patch_size_; ++i) patch_sum_[size(i)] += x[r * patch_size_ + i];
       for (int64_t o = 0; o < outputs_; ++o) {
@@ -64,7 +57,18 @@ void Moments::add(const float* patches, const float* targets, int64_t count) {
       }
     }
     count_ += static_cast<double>(rows);
+    part_count_ += rows;
+    begin += rows;
+    if (part_count_ == kChunk) fold();
   }
+}
+
+void Moments::fold() {
+  for (size_t i = 0; i < gram_.size(); ++i) gram_[i] += gram_part_[i];
+  for (size_t i = 0; i < cross_.size(); ++i) cross_[i] += cross_part_[i];
+  std::fill(gram_part_.begin(), gram_part_.end(), 0.0f);
+  std::fill(cross_part_.begin(), cross_part_.end(), 0.0f);
+  part_count_ = 0;
 }
 
 std::vector<double> Moments::patch_mean() const {
@@ -85,7 +89,9 @@ std::vector<double> Moments::patch_covariance() const {
   for (int64_t i = 0; i < patch_size_; ++i) {
     for (int64_t j = i; j < patch_size_; ++j) {
       const double value =
-          gram_[size(i * patch_size_ + j)] / std::max(count_, 1.0) - mean[size(i)] * mean[size(j)];
+          (gram_[size(i * patch_size_ + j)] + gram_part_[size(i * patch_size_ + j)]) /
+              std::max(count_, 1.0) -
+          mean[size(i)] * mean[size(j)];
       covariance[size(i * patch_size_ + j)] = covariance[size(j * patch_size_ + i)] = value;
     }
   }
@@ -98,7 +104,8 @@ std::vector<double> Moments::cross_covariance() const {
   for (int64_t o = 0; o < outputs_; ++o) {
     for (int64_t i = 0; i < patch_size_; ++i) {
       covariance[size(o * patch_size_ + i)] =
-          cross_[size(o * patch_size_ + i)] / std::max(count_, 1.0) -
+          (cross_[size(o * patch_size_ + i)] + cross_part_[size(o * patch_size_ + i)]) /
+              std::max(count_, 1.0) -
           y_mean[size(o)] * x_mean[size(i)];
     }
   }

@@ -29,12 +29,16 @@ class Moments {
   std::vector<double> target_variance() const;   ///< [outputs]
 
  private:
+  void fold();
+
   int64_t patch_size_, outputs_;
   double count_ = 0;
   std::vector<double> patch_sum_, target_sum_, target_squares_;
   std::vector<double> gram_;   ///< upper triangle of sum x x'
   std::vector<double> cross_;  ///< sum y x'
+  // Of the last patches, in single precision; folded into the sums every few thousand patches.
   std::vector<float> gram_part_, cross_part_;
+  int64_t part_count_ = 0;
 };
 
 /// How patches are cut out of a tensor [n, channels, height, width] (or rows out of [m, channels]).

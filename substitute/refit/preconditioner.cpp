@@ -41,7 +41,15 @@ double squared_norm(const Rows& rows, int64_t i) {
 
 Preconditioner::Preconditioner(const Chain& chain, const WeightUse& use,
                                const std::vector<float>& weights, const std::vector<Rows>& sources,
-                               const std::vector<Rows>& sensitivities) {
+                               const std::vector<Rows>& sensitivities,
+                               const std::vector<float>* input_precision) {
+  const auto reads_all_inputs = [&](const std::vector<int32_t>& columns) {
+    if (columns.size() != chain.form().inputs.size()) return false;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c] != static_cast<int32_t>(c)) return false;
+    }
+    return true;
+  };
   const auto position = [&](size_t block) {
     return static_cast<size_t>(std::lower_bound(use.blocks.begin(), use.blocks.end(), block) -
                                use.blocks.begin());
@@ -55,13 +63,14 @@ Preconditioner::Preconditioner(const Chain& chain, const WeightUse& use,
       inverse.columns = static_cast<int64_t>(first.columns.size());
       Matrix left = Matrix::Zero(inverse.rows, inverse.rows);
       Matrix right = Matrix::Zero(inverse.columns, inverse.columns);
+      const bool known = input_precision != nullptr && reads_all_inputs(first.columns);
       for (const size_t block : tie.blocks) {
         left += gram(sensitivities[position(block)]).cast<double>();
-        right += gram(sources[position(block)]).cast<double>();
+        if (!known) right += gram(sources[position(block)]).cast<double>();
       }
       right /= static_cast<double>(tie.blocks.size());
       inverse.left = damped_inverse(std::move(left));
-      inverse.right = damped_inverse(std::move(right));
+      inverse.right = known ? *input_precision : damped_inverse(std::move(right));
       matrices_.push_back(std::move(inverse));
     }
     return;

@@ -16,9 +16,11 @@ namespace opsmith::substitute {
 class Preconditioner {
  public:
   /// Per block of `use`: the values that it reads [columns x samples] and the sensitivities of
-  /// the values that it makes [rows x outputs].
+  /// the values that it makes [rows x outputs]. `input_precision`, if given, is the inverse Gram
+  /// matrix of all inputs, for a matrix that reads just these.
   Preconditioner(const Chain& chain, const WeightUse& use, const std::vector<float>& weights,
-                 const std::vector<Rows>& sources, const std::vector<Rows>& sensitivities);
+                 const std::vector<Rows>& sources, const std::vector<Rows>& sensitivities,
+                 const std::vector<float>* input_precision = nullptr);
 
   /// `gradient` is indexed like all weights; elements of other tensors stay zero.
   std::vector<float> apply(const std::vector<float>& gradient) const;

@@ -205,50 +205,85 @@ std::vector<Target> find_targets(const graph::Model& model,
   return targets;
 }
 
+namespace {
+
+/// Calls visit(index in the node's weight tensor, index in the map's kernel) for every element.
+template <typename Visit>
+void visit_elements(const Node& node, const LayerShape& shape, const Window& window,
+                    const Visit& visit) {
+  size_t i = 0;
+  const int64_t patch = window.patch_size(shape.input_channels);
+  if (shape.kind == LayerShape::Kind::Product) {
+    const bool transposed = node.is("Gemm") && node.integer("transB", 0) != 0;
+    for (int64_t o = 0; o < shape.output_channels; ++o) {
+      for (int64_t k = 0; k < patch; ++k) {
+        visit(static_cast<size_t>(transposed ? o * patch + k : k * shape.output_channels + o),
+              static_cast<size_t>(o * patch + k));
+      }
+    }
+    return;
+  }
+  for (int64_t o = 0; o < shape.output_channels; ++o) {
+    for (int64_t c = 0; c < shape.input_channels; ++c) {
+      for (int64_t a = 0; a < shape.kernel_height; ++a) {
+        for (int64_t b = 0; b < shape.kernel_width; ++b) {
+          const InputOffset offset{c, a * shape.dilation - shape.padding_top,
+                                   b * shape.dilation - shape.padding_left};
+          visit(i++, static_cast<size_t>(o * patch + window.patch_index(offset)));
+        }
+      }
+    }
+  }
+}
+
+float scale_of(const Node& node, const char* attribute) {
+  return node.is("Gemm") ? node.real(attribute, 1.0f) : 1.0f;
+}
+
+const Tensor* bias_of(const Graph& graph, const Node& node) {
+  return node.input(2) == graph::kNoValue ? nullptr : graph.constant(node.input(2));
+}
+
+}  // namespace
+
 LinearMap original_map(const Graph& graph, const Target& target) {
   const Node& node = graph.nodes.at(static_cast<size_t>(target.node));
   const Tensor* weight = graph.constant(node.input(1));
   require(target.replaceable() && weight != nullptr, "target " + target.name + " has no map");
-  const LayerShape& shape = target.shape;
   LinearMap map;
-  map.window = window_of(shape);
-  map.outputs = shape.output_channels;
-  map.patch_size = map.window.patch_size(shape.input_channels);
+  map.window = window_of(target.shape);
+  map.outputs = target.shape.output_channels;
+  map.patch_size = map.window.patch_size(target.shape.input_channels);
   map.kernel.assign(static_cast<size_t>(map.outputs * map.patch_size), 0.0f);
   map.bias.assign(static_cast<size_t>(map.outputs), 0.0f);
   const std::span<const float> w = weight->data<float>();
-  if (shape.kind == LayerShape::Kind::Convolution) {
-    size_t i = 0;
-    for (int64_t o = 0; o < shape.output_channels; ++o) {
-      for (int64_t c = 0; c < shape.input_channels; ++c) {
-        for (int64_t a = 0; a < shape.kernel_height; ++a) {
-          for (int64_t b = 0; b < shape.kernel_width; ++b) {
-            const InputOffset offset{c, a * shape.dilation - shape.padding_top,
-                                     b * shape.dilation - shape.padding_left};
-            map.kernel[static_cast<size_t>(o * map.patch_size + map.window.patch_index(offset))] =
-                w[i++];
-          }
-        }
-      }
-    }
-  } else {
-    const bool transposed = node.is("Gemm") && node.integer("transB", 0) != 0;
-    const float alpha = node.is("Gemm") ? node.real("alpha", 1.0f) : 1.0f;
-    for (int64_t o = 0; o < map.outputs; ++o) {
-      for (int64_t k = 0; k < map.patch_size; ++k) {
-        const int64_t from = transposed ? o * map.patch_size + k : k * map.outputs + o;
-        map.kernel[static_cast<size_t>(o * map.patch_size + k)] =
-            alpha * w[static_cast<size_t>(from)];
-      }
-    }
-  }
-  const Tensor* bias = node.input(2) == graph::kNoValue ? nullptr : graph.constant(node.input(2));
-  if (bias != nullptr) {
-    const float beta = node.is("Gemm") ? node.real("beta", 1.0f) : 1.0f;
+  const float alpha = scale_of(node, "alpha");
+  visit_elements(node, target.shape, map.window,
+                 [&](size_t i, size_t k) { map.kernel[k] = alpha * w[i]; });
+  if (const Tensor* bias = bias_of(graph, node)) {
     const std::span<const float> b = bias->data<float>();
-    for (size_t o = 0; o < map.bias.size(); ++o) map.bias[o] = beta * b[b.size() == 1 ? 0 : o];
+    for (size_t o = 0; o < map.bias.size(); ++o) {
+      map.bias[o] = scale_of(node, "beta") * b[b.size() == 1 ? 0 : o];
+    }
   }
   return map;
+}
+
+bool set_map(Graph& graph, const Target& target, const LinearMap& map) {
+  require(map.window == window_of(target.shape), "the map has another window than " + target.name);
+  const Node node = graph.nodes.at(static_cast<size_t>(target.node));
+  const float alpha = scale_of(node, "alpha"), beta = scale_of(node, "beta");
+  if (node.is("MatMul") || alpha == 0 || beta == 0) return false;
+  Tensor weight(ElementType::Float32, graph.constant(node.input(1))->shape());
+  const std::span<float> w = weight.data<float>();
+  visit_elements(node, target.shape, map.window,
+                 [&](size_t i, size_t k) { w[i] = map.kernel[k] / alpha; });
+  Tensor bias = Tensor::of<float>({map.outputs}, map.bias);
+  for (float& b : bias.data<float>()) b /= beta;
+  const graph::ValueId weight_id = graph.add_constant(target.name + ".weight", weight);
+  const graph::ValueId bias_id = graph.add_constant(target.name + ".bias", bias);
+  graph.nodes[static_cast<size_t>(target.node)].inputs = {node.input(0), weight_id, bias_id};
+  return true;
 }
 
 }  // namespace opsmith::substitute

@@ -35,4 +35,9 @@ std::vector<Target> find_targets(const graph::Model& model,
 /// The map that a replaceable target computes, over its own window.
 LinearMap original_map(const graph::Graph& graph, const Target& target);
 
+/// Gives a replaceable target other weights: its node then computes `map`, which is over the
+/// target's own window. A product without a bias keeps none: returns false and changes nothing
+/// when the map needs one.
+bool set_map(graph::Graph& graph, const Target& target, const LinearMap& map);
+
 }  // namespace opsmith::substitute

@@ -1,0 +1,52 @@
+#include "search/output_folder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/error.h"
+#include "support/file.h"
+
+namespace opsmith::search {
+
+namespace fs = std::filesystem;
+
+OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
+  std::error_code error;
+  created_ = !fs::exists(path_, error);
+  make_folder(path_);
+  staging_ = (fs::path(path_) / (".staging." + std::to_string(::getpid()))).string();
+  try {
+    make_folder(staging_);
+    write_file(staged("probe"), "");
+    fs::remove(staged("probe"));
+  } catch (const std::exception&) {
+    fs::remove_all(staging_, error);
+    if (created_) fs::remove(path_, error);
+    throw UserError("cannot write into the output folder " + path_ +
+                    ": choose another with -o, or change its permissions");
+  }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code error;
+  fs::remove_all(staging_, error);
+  if (created_) fs::remove(path_, error);  // only when it is empty
+}
+
+std::string OutputFolder::staged(const std::string& name) const {
+  return (fs::path(staging_) / name).string();
+}
+
+void OutputFolder::commit() {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(staging_)) {
+    fs::rename(entry.path(), fs::path(path_) / entry.path().filename(), error);
+    if (error) {
+      throw UserError("cannot move " + entry.path().string() + " to " + path_ + ": " +
+                      error.message());
+    }
+  }
+}
+
+}  // namespace opsmith::search

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace opsmith::search {
+
+/// A folder that receives several files at once: they are written into a temporary folder inside
+/// it, and moved to their places when all of them are there. What was there before is replaced;
+/// nothing is left half-written.
+class OutputFolder {
+ public:
+  /// Creates the folder and makes sure that files can be written there. Throws UserError.
+  explicit OutputFolder(std::string path);
+  /// Removes what was not committed, and the folder itself if it was made here and is empty.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  /// Where to write the file until `commit`.
+  std::string staged(const std::string& name) const;
+  /// Moves everything staged to its place. Throws UserError.
+  void commit();
+
+ private:
+  std::string path_, staging_;
+  bool created_ = false;
+};
+
+}  // namespace opsmith::search

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "search/study/layer_study.h"
+
+namespace opsmith::search {
+
+/// Measures each layer and each of its worthwhile candidates alone, for one sample, interleaved
+/// with one another; layers of equal shape are measured once. Sets `milliseconds`. `fixed` is the
+/// model with the shapes of one sample.
+void measure_latencies(const graph::Model& fixed,
+                       const std::shared_ptr<schedule::KernelProvider>& provider, int threads,
+                       std::vector<LayerStudy>& studies);
+
+}  // namespace opsmith::search
