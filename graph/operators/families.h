@@ -7,6 +7,7 @@
 namespace opsmith::graph {
 
 /// The operators of each family; the registry joins them.
+std::span<const OperatorDefinition> arithmetic_operators();
 std::span<const OperatorDefinition> constant_operators();
 std::span<const OperatorDefinition> control_operators();
 std::span<const OperatorDefinition> convolution_operators();
@@ -21,5 +22,6 @@ std::span<const OperatorDefinition> recurrent_operators();
 std::span<const OperatorDefinition> reduction_operators();
 std::span<const OperatorDefinition> resizing_operators();
 std::span<const OperatorDefinition> shape_operators();
+std::span<const OperatorDefinition> slicing_operators();
 
 }  // namespace opsmith::graph
