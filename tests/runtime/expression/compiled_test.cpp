@@ -1,4 +1,5 @@
 #include "../compiler/compiled.h"
+#include "random_products.h"
 #include "runtime/expression/differentiation.h"
 #include "runtime/expression/factoring.h"
 
@@ -70,6 +71,21 @@ TEST(CompiledFactoring, SynthesizedOperator) {
   EXPECT_EQ(factored.stages.size(), 2u);
   expect_compiled(factored);
   expect_compiled(differentiate(factored, {"x", "w1", "w2"}));
+}
+
+TEST(CompiledPrograms, RandomProducts) {
+  for (const char* reduction : {"sum", "max"}) {
+    testing::RandomProducts programs({.seed = 29,
+                                      .type = "f32",
+                                      .largest_size = 40,
+                                      .axes = "h: 7, v: 35",
+                                      .reduction = reduction});
+    for (int round = 0; round < 15; ++round) {
+      const std::string text = programs.next();
+      expect_compiled(instantiate(parse(text), {}));
+      expect_compiled(instantiate(parse(text + " epilogue tanh(_) + position(v)"), {}));
+    }
+  }
 }
 
 }  // namespace

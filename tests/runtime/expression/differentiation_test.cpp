@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "random_products.h"
 #include "runtime/expression/interpreter.h"
 #include "support/error.h"
 #include "support/random.h"
@@ -318,47 +319,9 @@ TEST(Differentiation, UnusedTensorsHaveZeroGradient) {
   EXPECT_EQ(result.at("gradient.y").data<double>()[1], 0);
 }
 
-/// Random products of reads with windows, strides, groups, wraps and guards.
 TEST(Differentiation, RandomProducts) {
-  Random random(23);
-  const std::vector<std::string> names = {"h", "v", "a", "b"};
-  const auto pick = [&](int64_t n) { return static_cast<size_t>(random.integer(0, n - 1)); };
-  const auto digit = [&](int64_t low, int64_t high) {
-    return std::to_string(random.integer(low, high));
-  };
-  for (int round = 0; round < 300; ++round) {
-    std::string inputs, body;
-    const size_t count = 1 + pick(3);
-    for (size_t f = 0; f < count; ++f) {
-      std::string shape, indices;
-      const size_t rank = 1 + pick(3);
-      for (size_t d = 0; d < rank; ++d) {
-        const std::string x = names[pick(4)], y = names[pick(4)], size = digit(3, 7);
-        const std::string sum = x + "*" + digit(1, 3) + " + " + y + "*" + digit(1, 2) + " - 2";
-        const std::vector<std::string> forms = {
-            x,
-            sum,
-            sum,
-            x + "*4 + " + y,
-            "(" + sum + ")/" + digit(2, 3),
-            "(" + sum + ") mod " + digit(2, 5),
-            x + "/2*3 + " + y + " mod 3",
-            "(within(" + sum + ", 4) + 1) mod " + size,
-            "within(" + x + " - " + y + ", 3)*2 + " + y,
-            digit(0, 3),
-        };
-        shape += (d ? ", " : "") + size;
-        indices += (d ? ", " : "") + forms[pick(static_cast<int64_t>(forms.size()))];
-      }
-      const std::string tensor = "x" + std::to_string(f);
-      inputs += (f ? ", " : "") + tensor + ": f64[" + shape + "]";
-      body += (f ? (pick(4) ? " * " : " + ") : "") + tensor + "[" + indices + "]";
-    }
-    check("program f(" + inputs + ") -> z z: f64[h: 5, v: 4] = sum[f64](a: 3, b: 2) " + body +
-              (round % 4 == 0 ? " fill 0.5" : ""),
-          {});
-    if (HasFailure()) return;
-  }
+  testing::RandomProducts programs({.seed = 23});
+  for (int round = 0; round < 300 && !HasFailure(); ++round) check(programs.next(), {});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "random_products.h"
 #include "runtime/expression/interpreter.h"
 #include "support/random.h"
 
@@ -106,42 +107,11 @@ TEST(Factoring, LeavesTheRestAlone) {
   EXPECT_EQ(check(text), parse(text));
 }
 
-/// Random products of three or four reads with windows, strides, groups and wraps.
 TEST(Factoring, KeepsTheMeaningOfRandomProducts) {
-  Random random(11);
-  const std::vector<std::string> names = {"h", "v", "a", "b", "c"};
-  const std::vector<int64_t> extents = {5, 4, 3, 2, 3};
-  const auto pick = [&](size_t n) {
-    return static_cast<size_t>(random.integer(0, int64_t(n) - 1));
-  };
+  testing::RandomProducts programs(
+      {.seed = 11, .least_factors = 2, .most_factors = 4, .sums = false});
   int factored = 0;
-  for (int round = 0; round < 150; ++round) {
-    std::string inputs, body;
-    const size_t count = 2 + pick(3);
-    for (size_t f = 0; f < count; ++f) {
-      std::string shape, indices;
-      const size_t rank = 1 + pick(3);
-      for (size_t d = 0; d < rank; ++d) {
-        const std::string x = names[pick(5)], y = names[pick(5)];
-        const std::string size = std::to_string(4 + pick(3));
-        const std::vector<std::string> forms = {
-            x,
-            x + " + " + y + " - 1",
-            x + "*2 + " + y,
-            x + "/2",
-            "(" + x + " + 1) mod " + size,
-            "(within(" + x + " - " + y + ", 4) + 1) mod " + size};
-        shape += (d ? ", " : "") + size;
-        indices += (d ? ", " : "") + forms[pick(forms.size())];
-      }
-      const std::string tensor = "x" + std::to_string(f);
-      inputs += (f ? ", " : "") + tensor + ": f64[" + shape + "]";
-      body += (f ? " * " : "") + tensor + "[" + indices + "]";
-    }
-    std::string text = "program f(" + inputs + ") -> z z: f64[h: 5, v: 4] = ";
-    text += "sum[f64](a: 3, b: 2, c: 3) " + body + (round % 5 == 0 ? " fill 0.5" : "");
-    factored += check(text).stages.size() > 1;
-  }
+  for (int round = 0; round < 150; ++round) factored += check(programs.next()).stages.size() > 1;
   EXPECT_GT(factored, 50);
 }
 
