@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/expression/adjoint.h"
 #include "runtime/expression/derivative.h"
-#include "runtime/expression/inversion.h"
-#include "runtime/expression/visit.h"
 #include "support/error.h"
 
 namespace opsmith::expression {
 namespace {
-
-/// A gather may visit this many times the points of the scatter in its place.
-constexpr double kGatherAdvantage = 4;
 
 std::vector<Axis> joined(std::vector<Axis> axes, const std::vector<Axis>& more) {
   axes.insert(axes.end(), more.begin(), more.end());
@@ -23,15 +19,6 @@ std::vector<Index> iterators_of(const std::vector<Axis>& axes) {
   std::vector<Index> iterators;
   for (const Axis& axis : axes) iterators.push_back(Index::iterator(axis.name));
   return iterators;
-}
-
-/// Points of a box, 0 when a size is not bound.
-double points(const std::vector<Axis>& axes) {
-  double product = 1;
-  for (const Axis& axis : axes) {
-    product *= axis.extent.is_constant() ? static_cast<double>(axis.extent.value()) : 0;
-  }
-  return product;
 }
 
 /// Different reads, in order of appearance.
@@ -48,30 +35,6 @@ std::vector<Scalar> distinct_reads(const Scalar& scalar) {
 bool uses_reduced(const Scalar& scalar) {
   if (scalar.kind() == Scalar::Kind::Reduced) return true;
   return std::any_of(scalar.operands().begin(), scalar.operands().end(), uses_reduced);
-}
-
-Scalar both(const std::optional<Scalar>& a, const Scalar& b) {
-  return a ? Scalar::binary(Binary::And, *a, b) : b;
-}
-
-Scalar at_least_zero(const Scalar& position) {
-  return Scalar::binary(Binary::LessEqual, Scalar::constant(0), position);
-}
-
-Scalar below(const Scalar& position, const Index& extent) {
-  return Scalar::binary(Binary::Less, position, Scalar::position(extent));
-}
-
-/// Reads, and other parts, that make the whole zero when they are.
-void collect_factors(const Scalar& scalar, std::vector<Scalar>& factors) {
-  if (scalar.kind() == Scalar::Kind::Binary && scalar.binary_function() == Binary::Multiply) {
-    collect_factors(scalar.operand(0), factors);
-    collect_factors(scalar.operand(1), factors);
-  } else if (scalar.kind() == Scalar::Kind::Select && scalar.operand(2) == Scalar::constant(0)) {
-    collect_factors(scalar.operand(1), factors);
-  } else {
-    factors.push_back(scalar);
-  }
 }
 
 class Differentiator {
@@ -249,7 +212,7 @@ class Differentiator {
         no_derivative(stage, "it has both a fill that is not 0 and a `within` in its target");
       }
       const Scalar value = Scalar::position(stage.target[d]);
-      condition = both(both(condition, at_least_zero(value)), below(value, stage.target_shape[d]));
+      condition = both(condition, in_domain(value, stage.target_shape[d]));
     }
     return Scalar::select(*condition, delta, Scalar::constant(0));
   }
@@ -326,106 +289,8 @@ class Differentiator {
   /// Adds upstream, for every point of `space`, to the element that `read` reads there.
   void add_contribution(const Stage& stage, const std::vector<Axis>& space, const Scalar& read,
                         const Scalar& upstream) {
-    Stage result;
-    if (!gather(stage, space, read, upstream, result)) {
-      result = Stage();
-      result.axes = space;
-      result.target = read.indices();
-      result.target_shape = source_.shape_of(read.tensor());
-      result.body = upstream;
-      result.fill = stage.fill;
-      if (!result.scatters()) {  // a scalar tensor: nothing to address, all points add up
-        result.axes.clear();
-        result.target_shape.clear();
-        result.reduction = Reduction::Sum;
-        result.reduction_axes = space;
-      }
-    }
-    result.type = source_.type_of(read.tensor());
-    if (is_float(stage.accumulation)) result.accumulation = stage.accumulation;
-    if (result.reduction == Reduction::None) result.accumulation = ElementType::Float32;
-    pending_[read.tensor()].push_back(std::move(result));
-  }
-
-  bool gather(const Stage& stage, const std::vector<Axis>& space, const Scalar& read,
-              const Scalar& upstream, Stage& result) const {
-    const auto symbols = source_.symbols();
-    const auto inversion = invert(read.indices(), source_.shape_of(read.tensor()), space,
-                                  {symbols.begin(), symbols.end()});
-    if (!inversion) return false;
-    if (points(joined(inversion->element, inversion->remaining)) >
-        kGatherAdvantage * points(space)) {
-      return false;
-    }
-    // Solved iterators may leave their domain; a factor that is read at the bare iterator is 0
-    // there, provided that reads outside are.
-    std::set<std::string> covered;
-    const bool other_fill = stage.fill != 0 && reads_outside(upstream, space);
-    if (!other_fill) covered = covered_iterators(upstream, space);
-    std::optional<Scalar> condition;
-    for (const Inversion::Guard& guard : inversion->guards) {
-      if (!guard.iterator.empty() && covered.contains(guard.iterator)) continue;
-      const Scalar value = Scalar::position(guard.value);
-      condition = both(both(condition, at_least_zero(value)), below(value, guard.extent));
-    }
-    result.axes = inversion->element;
-    result.reduction_axes = inversion->remaining;
-    result.reduction = inversion->remaining.empty() ? Reduction::None : Reduction::Sum;
-    result.fill = other_fill ? stage.fill : 0;
-    const Ranges ranges = ranges_of(result);
-    result.body = transform_indices(upstream, [&](const Index& index) {
-      return simplify(substitute(index,
-                                 [&](const Index& leaf) -> const Index* {
-                                   if (leaf.kind() != Index::Kind::Iterator) return nullptr;
-                                   return &inversion->solution.at(leaf.name());
-                                 }),
-                      ranges);
-    });
-    if (condition) result.body = Scalar::select(*condition, result.body, Scalar::constant(0));
-    return true;
-  }
-
-  /// Whether an index stays inside its dimension over the whole space.
-  static bool inside(const Index& index, const Index& extent, const std::vector<Axis>& space) {
-    Ranges ranges;
-    for (const Axis& axis : space) {
-      if (index == Index::iterator(axis.name) && axis.extent == extent) return true;
-      if (axis.extent.is_constant()) ranges[axis.name] = {0, axis.extent.value()};
-    }
-    if (index.has_within()) return false;
-    const auto range = value_range(index, ranges);
-    return range && extent.is_constant() && range->begin >= 0 && range->end <= extent.value();
-  }
-
-  /// Iterators at which a factor of the product is read barely, over the iterator's domain.
-  std::set<std::string> covered_iterators(const Scalar& product,
-                                          const std::vector<Axis>& space) const {
-    std::set<std::string> covered;
-    std::vector<Scalar> factors;
-    collect_factors(product, factors);
-    for (const Scalar& factor : factors) {
-      if (factor.kind() != Scalar::Kind::Read) continue;
-      const auto shape = gradient_.shape_of(factor.tensor());
-      for (size_t d = 0; d < shape.size(); ++d) {
-        for (const Axis& axis : space) {
-          if (factor.indices()[d] == Index::iterator(axis.name) && axis.extent == shape[d]) {
-            covered.insert(axis.name);
-          }
-        }
-      }
-    }
-    return covered;
-  }
-
-  /// Whether some read could lie outside its tensor, where the fill matters.
-  bool reads_outside(const Scalar& scalar, const std::vector<Axis>& space) const {
-    for (const Scalar& read : reads(scalar)) {
-      const auto shape = gradient_.shape_of(read.tensor());
-      for (size_t d = 0; d < shape.size(); ++d) {
-        if (!inside(read.indices()[d], shape[d], space)) return true;
-      }
-    }
-    return false;
+    pending_[read.tensor()].push_back(
+        adjoint(gradient_, read, space, upstream, stage.fill, stage.accumulation));
   }
 
   /// Drops the stages that no output needs.
