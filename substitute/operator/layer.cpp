@@ -47,6 +47,14 @@ SizeValues layer_values(const LayerShape& layer) {
                                  layer.padding_left + layer.padding_right)}};
 }
 
+expression::Binding fixed_extents(const LayerShape& layer) {
+  expression::Binding fixed;
+  if (layer.kind != LayerShape::Kind::Convolution) return fixed;
+  if (layer.height > 0) fixed["H"] = layer.height;
+  if (layer.width > 0) fixed["W"] = layer.width;
+  return fixed;
+}
+
 expression::Binding typical_binding(const LayerShape& layer, int64_t batch) {
   if (layer.kind == LayerShape::Kind::Product) return {{"M", batch}};
   return {{"N", batch},

@@ -14,6 +14,9 @@ namespace opsmith::substitute {
 ///   product      M (symbol), K, C_out
 SizeValues layer_values(const LayerShape& layer);
 
+/// The symbols that the layer fixes: its height and width where they are not dynamic.
+expression::Binding fixed_extents(const LayerShape& layer);
+
 /// The binding of the symbols for one run of the layer; a dynamic height or width counts as 64.
 expression::Binding typical_binding(const LayerShape& layer, int64_t batch = 1);
 

@@ -158,4 +158,41 @@ void validate(const ValueGraph& graph) {
   }
 }
 
+namespace {
+
+/// The value of an index when all its symbols are fixed.
+std::optional<int64_t> fixed_value(const expression::Index& index,
+                                   const expression::Binding& fixed) {
+  bool open = false;
+  expression::substitute(index, [&](const expression::Index& leaf) -> const expression::Index* {
+    open = open || (leaf.kind() == expression::Index::Kind::Symbol && !fixed.contains(leaf.name()));
+    return nullptr;
+  });
+  if (open) return std::nullopt;
+  return expression::evaluate(index, fixed);
+}
+
+}  // namespace
+
+void require_whole_sizes(const ValueGraph& graph, const SizeValues& values,
+                         const expression::Binding& fixed) {
+  expression::Binding known;
+  for (const auto& [name, index] : values)
+    if (const auto value = fixed_value(index, fixed)) known[name] = *value;
+  for (const auto& [name, value] : graph.sizes) known[name] = value;
+  for (const Size& size : graph.all_sizes()) {
+    // What is open multiplies (Size::is_legal), so the rest must be whole without it.
+    Size closed = size;
+    std::string open;
+    for (const auto& [name, power] : size.powers()) {
+      if (known.contains(name)) continue;
+      closed = closed / Size::variable(name, power);
+      open += (open.empty() ? "" : ", ") + name;
+    }
+    if (!closed.evaluate(known))
+      throw UserError("the size " + to_string(size) + " is not a whole number" +
+                      (open.empty() ? "" : " for every " + open));
+  }
+}
+
 }  // namespace opsmith::substitute

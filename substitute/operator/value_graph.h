@@ -97,6 +97,11 @@ void validate(const ValueGraph& graph);
 expression::Program lower(const ValueGraph& graph, const SizeValues& values,
                           const expression::Binding& typical);
 
+/// Throws UserError naming a size that is not a whole number when the symbols have their `fixed`
+/// values, or that need not be one because a symbol in it is not fixed.
+void require_whole_sizes(const ValueGraph& graph, const SizeValues& values,
+                         const expression::Binding& fixed);
+
 /// The text form (docs/operators.md); parse_operator(print(g)) == g. Parsing validates and throws
 /// UserError with line and column.
 std::string print(const ValueGraph& graph);

@@ -29,6 +29,7 @@ Instance instantiate(const OperatorDefinition& definition, const Offer& offer,
     candidate.formula += "; " + variable + " = " + std::to_string(value);
   candidate.text = print(graph);
   try {
+    require_whole_sizes(graph, layer_values(layer), fixed_extents(layer));
     candidate.program = lower(graph, layer_values(layer), typical_binding(layer));
   } catch (const UserError& error) {
     return {std::nullopt, error.what()};

@@ -72,9 +72,6 @@ class Body {
   /// "ReduceSum", "ReduceMax", ...; the dimensions disappear.
   Value reduce(const std::string& type, const Value& value, std::vector<int64_t> dimensions);
 
-  int64_t opset() const { return opset_; }
-  graph::Graph& graph() { return graph_; }
-
  private:
   Value add(const std::string& type, std::vector<graph::ValueId> inputs,
             std::map<std::string, graph::Attribute> attributes, std::vector<Index> shape);

@@ -7,26 +7,14 @@
 
 namespace opsmith::substitute {
 
-namespace {
-
-/// Fixed height and width become numbers; the batch, the rows of a product and what is dynamic
-/// stay symbols.
-expression::Program bind_extents(const Candidate& candidate, const LayerShape& layer) {
-  expression::Binding binding;
-  if (layer.kind == LayerShape::Kind::Convolution) {
-    if (layer.height > 0) binding["H"] = layer.height;
-    if (layer.width > 0) binding["W"] = layer.width;
-  }
-  return expression::instantiate(candidate.program, binding);
-}
-
-}  // namespace
-
 graph::Function onnx_function(const Candidate& candidate, const LayerShape& layer, int64_t opset,
                               const std::string& function_name, bool with_bias) {
   if (opset < 9 || opset > 22)
     throw Unsupported("operators can be written in opset 9 to 22, not " + std::to_string(opset));
-  const expression::Program program = bind_extents(candidate, layer);
+  // Fixed height and width become numbers; the batch, the rows of a product and what is dynamic
+  // stay symbols.
+  const expression::Program program =
+      expression::instantiate(candidate.program, fixed_extents(layer));
   require(program.outputs.size() == 1 && program.stages.back().name == program.outputs[0],
           "the last stage of " + candidate.name + " is not its output");
 

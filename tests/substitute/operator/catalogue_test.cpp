@@ -76,6 +76,35 @@ TEST(Catalogue, CountsSynosOperatorAsPublished) {
   EXPECT_EQ(find(catalogue(convolution(32, 32, 56)), "syno-operator-2 g=32 s=2"), nullptr);
 }
 
+TEST(Catalogue, DemandsExactDivision) {
+  // Pools rows in pairs and repeats them.
+  const OperatorDefinition definition = {"halved", "", R"(operator halved
+input x[N, C_in, H, W]
+region t[n: N, c: C_in, h: H/s, w: W] {
+  reduce a: s
+  split h, a -> p
+  read x[n, c, p, w]
+}
+region y[n: N, o: C_out, h: H, w: W] {
+  reduce c: C_in
+  share c -> c_t, c_w
+  merge h by s -> p, rest
+  expand rest
+  read t[n, c_t, p, w]
+  weight w1[o, c_w]
+}
+)",
+                                         nullptr};
+  const Offer offer = {"s=2", {{"s", 2}}};
+  LayerShape layer = convolution(8, 8, 6);
+  EXPECT_TRUE(instantiate(definition, offer, layer).candidate.has_value());
+  layer.height = 7;
+  EXPECT_EQ(instantiate(definition, offer, layer).refusal, "the size H/s is not a whole number");
+  layer.height = 0;
+  EXPECT_EQ(instantiate(definition, offer, layer).refusal,
+            "the size H/s is not a whole number for every H");
+}
+
 TEST(Catalogue, SaysWhyAnOperatorIsNotOffered) {
   const std::vector<Refusal> all = refusals(convolution(6, 6, 7, 3, 2));
   const auto why = [&](const std::string& name) {
