@@ -82,6 +82,9 @@ std::vector<bool> choose_held_out(const graph::Model& fixed, int64_t samples, in
   return held_out;
 }
 
+/// Share of a time budget after which studies end.
+constexpr double kStudyShare = 0.5;
+
 struct Split {
   Tensors fit, held_out;
   int64_t fit_samples = 0;
@@ -258,10 +261,15 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   }
   const OriginalRun original = fit_isolated(model, provider, split.fit, split.held_out,
                                             options.threads, study_options, keep, studies);
-  measure_sensitivities(after, provider, original.held_out, options.threads, studies);
+  // Refitting needs about as long as the studies before it.
+  const auto out_of_time = [&] {
+    return interrupted() || (options.time_budget_seconds > 0 &&
+                             watch.seconds() > kStudyShare * options.time_budget_seconds);
+  };
+  measure_sensitivities(after, provider, original.held_out, options.threads, out_of_time, studies);
   measure_latencies(fixed, provider, options.threads, studies);
 
-  // Choose, refit in order, and improve the choice while there is time.
+  // Choose and refit in order.
   bool refuse_slower = true;
   const auto choose = [&](bool refuse) {
     const std::vector<LayerOptions> layers = layer_options(studies, refuse);
