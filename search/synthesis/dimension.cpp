@@ -62,11 +62,13 @@ const Dimension* DimensionStore::view(Dimension::Kind kind, const SizeInfo* exte
   dimension.weight = first->weight;
   dimension.ordered = first->ordered || kind == Dimension::Kind::Unfold;
   dimension.reduced = first->reduced;
+  dimension.unfolded = first->unfolded || kind == Dimension::Kind::Unfold;
   dimension.reshapes = first->reshapes;
   if (second != nullptr) {
     dimension.weight = std::max(dimension.weight, second->weight);
     dimension.ordered = dimension.ordered || second->ordered;
     dimension.reduced = dimension.reduced && second->reduced;
+    dimension.unfolded = dimension.unfolded || second->unfolded;
     dimension.reshapes = std::max(dimension.reshapes, second->reshapes);
   }
   switch (kind) {

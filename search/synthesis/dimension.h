@@ -32,12 +32,13 @@ struct Dimension {
   const SizeInfo* block = nullptr;
 
   // What follows from the above:
-  uint64_t hash = 0;     ///< of the structure, the same in every store
-  int8_t weight = -1;    ///< the latest weight that the dimension or one below is shared with
-  uint8_t reshapes = 0;  ///< Splits and Merges in a row that end here
-  bool ordered = false;  ///< neighbours mean something: image rows, not channels
-  bool reduced = false;  ///< made from reductions only
-  bool strided = false;  ///< a Stride that no Unfold has consumed
+  uint64_t hash = 0;      ///< of the structure, the same in every store
+  int8_t weight = -1;     ///< the latest weight that the dimension or one below is shared with
+  uint8_t reshapes = 0;   ///< Splits and Merges in a row that end here
+  bool ordered = false;   ///< neighbours mean something: image rows, not channels
+  bool reduced = false;   ///< made from reductions only
+  bool unfolded = false;  ///< an Unfold is in it: not to be expanded, for its zeros
+  bool strided = false;   ///< a Stride that no Unfold has consumed
 
   bool is(Kind k) const { return kind == k; }
 };

@@ -1,6 +1,7 @@
 #include "search/synthesis/enumerator.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "search/synthesis/cost.h"
 
@@ -98,9 +99,12 @@ bool Enumerator::within_costs(const State& next) const {
   if (space_.bytes(space_.sizes().find(elements)) > space_.limits().memory) return false;
   const Limits& limits = space_.limits();
   if (next.weight_count == 0) return true;
-  return parameters(space_, next) <=
-             limits.most_parameters * space_.problem().original_parameters &&
-         least_macs(space_, next) <= limits.most_macs * space_.problem().original_macs;
+  const auto exceeds = [](double value, double share, double original) {
+    return std::isfinite(share) && value > share * original;
+  };
+  const Problem& problem = space_.problem();
+  return !exceeds(parameters(space_, next), limits.most_parameters, problem.original_parameters) &&
+         !exceeds(least_macs(space_, next), limits.most_macs, problem.original_macs);
 }
 
 bool Enumerator::accepts(const State& state, const Move& move) {

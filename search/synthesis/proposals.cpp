@@ -62,7 +62,8 @@ std::vector<Move> merges(Space& space, const State& state) {
 std::vector<Move> unary(const State& state, Kind kind, int limit) {
   std::vector<Move> moves;
   if (!room(state, kind, limit)) return moves;
-  for (const Dimension* source : state.data) moves.push_back({.kind = kind, .first = source});
+  for (const Dimension* source : state.data)
+    if (kind != Kind::Expand || !source->unfolded) moves.push_back({.kind = kind, .first = source});
   return moves;
 }
 

@@ -57,6 +57,9 @@ Space::Space(const Problem& problem, const Limits& limits)
     throw UserError("operators have at most " + std::to_string(State::most_weights) + " weights");
   if (problem.output.size() + static_cast<size_t>(limits.reductions) > 10)
     throw UserError("a search takes at most 10 output dimensions and reductions together");
+  if (limits.depth > 100 || limits.expands > DimensionSet::capacity)
+    throw UserError("operators have at most 100 primitives and " +
+                    std::to_string(DimensionSet::capacity) + " Expands");
   for (const Axis& axis : problem.input) input_.push_back(sizes_.find(axis.size));
   enumerate_extents();
 }

@@ -39,12 +39,12 @@ SamplingResult sample_small(int64_t operators, int threads = 1) {
   return sample(small_problem(), small_limits(), options);
 }
 
-expression::Program lowered(const substitute::ValueGraph& graph) {
+substitute::SizeValues sizes() {
   substitute::SizeValues values;
-  for (const char* name : {"C_in", "C_out"}) values.insert_or_assign(name, expression::Index(16));
-  for (const char* name : {"H", "W"}) values.insert_or_assign(name, expression::Index(8));
-  values.insert_or_assign("N", expression::Index(1));
-  return substitute::lower(graph, values, {});
+  for (const auto& [name, value] : expression::Binding{
+           {"N", 1}, {"C_in", 16}, {"C_out", 16}, {"H", 8}, {"W", 8}, {"k", 3}, {"s", 2}, {"g", 4}})
+    values.insert_or_assign(name, expression::Index(value));
+  return values;
 }
 
 expression::Tensors random_tensors(const expression::Program& program) {
@@ -81,17 +81,19 @@ TEST(SamplerTest, OperatorsAreDistinctWithinLimitsAndSurviveTheirText) {
 
 TEST(SamplerTest, OperatorsComputeAndCostWhatTheirProgramsDo) {
   for (const Sample& sample : sample_small(15).samples) {
-    const expression::Program program = lowered(sample.found.graph);
+    const expression::Program program = substitute::lower(sample.found.graph, sizes(), {});
     expression::validate(program);
     EXPECT_EQ(static_cast<double>(expression::parameter_count(program)), sample.cost.parameters);
-    // The program's own factoring, which cuts at whole indices only, cannot be cheaper.
-    const auto factoring = expression::factor(program, program.stages[0]);
+    // The factoring of the whole sum as one stage, which cuts at whole indices only, cannot be
+    // cheaper.
+    expression::Program whole = program;
+    whole.stages = {substitute::lower(
+        std::get<substitute::Region>(sample.found.graph.nodes[0].operation), "y", sizes())};
+    const auto factoring = expression::factor(whole, whole.stages[0]);
     EXPECT_LE(sample.cost.macs, static_cast<double>(factoring.multiply_accumulates))
         << formula(sample.found.graph);
-    expression::Program factored = program;
-    factored.stages = factoring.stages;
     const expression::Tensors tensors = random_tensors(program);
-    const Tensor y = expression::interpret(factored, tensors).at("y");
+    const Tensor y = expression::interpret(program, tensors).at("y");
     EXPECT_EQ(y.shape(), (Shape{1, 16, 8, 8}));
     double largest = 0;
     for (const float value : y.data<float>()) {
