@@ -74,8 +74,8 @@ TEST(LoadedKernel, RefusesForeignObjects) {
   EXPECT_THROW(LoadedKernel{kernel}, InternalError);
   // A large scatter stage calls memset; any other name must be refused.
   schedule::KernelSpecification scatter = add_one();
-  scatter.program = expression::parse(
-      "program s(x: f32[9];) -> z\n  z: f32[9000] over (i: 9) at [i * 2] = x[i]");
+  scatter.program =
+      expression::parse("program s(x: f32[9];) -> z\n  z: f32[9000] over (i: 9) at [i * 2] = x[i]");
   kernel = compile(scatter);
   EXPECT_NO_THROW(LoadedKernel{kernel});
   const size_t name = kernel.object.find("memset");
