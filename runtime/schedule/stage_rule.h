@@ -1,0 +1,102 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/schedule/register_tile.h"
+#include "runtime/schedule/schedule.h"
+#include "runtime/schedule/stage_analysis.h"
+
+namespace opsmith::schedule {
+
+/// Writes the default directives of one stage; the rules are in docs/schedules.md.
+class StageRule {
+ public:
+  StageRule(const StageAnalysis& analysis, const Target& target, Schedule& schedule)
+      : analysis_(analysis), target_(target), schedule_(schedule) {}
+
+  void write();
+
+  /// The weight in the order in which the written schedule walks through it.
+  Layout packed(const StageAnalysis::Access& weight) const;
+
+ private:
+  /// Reductions are walked in blocks as long as those of blocked channels.
+  static constexpr int64_t kReductionBlock = 16;
+
+  /// An output loop outside the reduction.
+  struct OuterLoop {
+    std::string name;
+    int64_t extent = 1;
+    bool divisible = true;  ///< may be split again: no shorter last iteration hangs on it
+  };
+
+  const LoopAxis& axis(int i) const { return analysis_.axes()[static_cast<size_t>(i)]; }
+  int axis_count() const { return static_cast<int>(analysis_.axes().size()); }
+
+  void add(const std::string& kind, std::vector<std::string> axes, int64_t factor = 0,
+           const std::string& argument = "") {
+    schedule_.directives.push_back(
+        {kind, analysis_.stage().name, std::move(axes), factor, argument});
+  }
+
+  /// Splits a loop and returns the names of its parts.
+  std::pair<std::string, std::string> split(const std::string& name, int64_t factor);
+
+  /// Loops of one iteration go outside, where they part no neighbours.
+  void fuse_axes();
+
+  int64_t lanes() const {
+    const size_t size = std::max<size_t>(
+        {4, element_size(analysis_.stage().type), element_size(analysis_.stage().accumulation)});
+    return target_.lanes(static_cast<int64_t>(size));
+  }
+
+  /// The axis whose lanes are used best and whose reads need the fewest single loads.
+  void choose_vector_axis();
+
+  /// Partial sums in lanes, for a tile of outputs that share loaded vectors, or several vectors of
+  /// them for one output.
+  void tile_reduction();
+
+  /// Whether a read that leaves its tensor depends on this axis: such reads need a test for each
+  /// point of a tile, but none when the loop around them can be cut short.
+  bool is_guarded(const LoopAxis& candidate) const;
+
+  void tile_outputs();
+
+  bool moves(const StageAnalysis::Access& access, int i) const {
+    return i >= 0 && analysis_.movement(access, axis(i), lanes()) != Movement::Still;
+  }
+
+  void write_output_tile(const RegisterTile& tile, int row, int column);
+
+  /// The longest reduction axis is unrolled as far as the body may grow, innermost; loops that
+  /// boundary tests can cut short stay loops.
+  void write_reduction(int64_t points);
+
+  /// The outer loops whose iterations are tasks; a long one whose iterations are too small for
+  /// tasks of their own is split.
+  std::vector<std::string> choose_tasks();
+
+  /// Output loops outside, then the reduction, then the tile. Blocks of the vector axis go outside
+  /// the points when a read over them is too large to stay in the second-level cache.
+  void order_loops();
+
+  StageAnalysis analysis_;
+  const Target& target_;
+  Schedule& schedule_;
+  int vector_ = -1;   ///< number of the vectorized axis
+  int longest_ = -1;  ///< number of the reduction axis that is unrolled
+  int64_t vector_block_ = 1;
+  std::vector<OuterLoop> outer_loops_;
+  size_t vector_outer_ = 0;  ///< place of the vector axis' blocks in outer_loops_
+  std::vector<std::string> reduction_loops_;
+  std::vector<std::string> unrolled_;
+  std::vector<std::string> tile_loops_;
+  std::string vector_loop_;
+};
+
+}  // namespace opsmith::schedule
