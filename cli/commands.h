@@ -9,6 +9,7 @@ namespace opsmith::cli {
 // One subcommand per file. Each adds its flags and a callback that does the work; errors leave it
 // as exceptions, which main.cpp turns into messages and exit codes.
 void add_inspect_command(CLI::App& app);
+void add_optimize_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
