@@ -90,7 +90,7 @@ RefitNetwork refit_network(const graph::Model& model,
     const CandidateStudy& chosen = study.candidates.at(*choice[s]);
     substitute::FitOptions fit_options;
     fit_options.seed = options.seed;
-    fit_options.sweeps = 6;  // beyond this a wide layer costs seconds and gains nothing to speak of
+    fit_options.sweeps = 6;  // a bound on time: more cost seconds for each wide layer
     fit_options.iterations = 20;
     layer.fit = substitute::fit(chosen.form, problem, fit_options, &chosen.fit.weights);
     layer.fit_error = layer.fit.relative_error;
