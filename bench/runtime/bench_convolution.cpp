@@ -1,12 +1,15 @@
 // Convolution kernels by themselves, in blocked layouts, as a share of the multiply-add peak that
 // is measured in the same process.
 //
-//   bench_convolution [--target NAME] [--threads N] [--schedule]
+//   bench_convolution [--target NAME] [--threads N] [--schedule] [--variant NAME]
+//   [--winograd-tiling rows,columns,vectors,whole input,whole product]
 //   [C,O,H,W,kernel,stride[,groups]]...
 //
-// Without shapes: the layers of ResNet-50 at batch 1. Prints a line for each, and the line that
+// Without shapes: the layers of ResNet-50 at batch 1; a layer that the variant does not fit is left
+// out. Operations are those of the direct program. Prints a line for each, and the line that
 // repeats it.
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -15,6 +18,7 @@
 #include "bench/runtime/kernel_time.h"
 #include "runtime/compiler/compiler.h"
 #include "runtime/compiler/peak.h"
+#include "runtime/schedule/variants/winograd.h"
 #include "support/error.h"
 #include "support/file.h"
 #include "support/random.h"
@@ -60,6 +64,8 @@ struct Options {
   std::string target = "native";
   int threads = 1;
   bool print_schedule = false;
+  std::string variant = "direct";
+  std::string tiling;
   std::string object_file;  ///< receives the last kernel's ELF file, for a disassembler
   std::vector<Shapes> shapes;
 };
@@ -70,6 +76,10 @@ Options parse(int count, char** values) {
     const std::string value = values[i];
     if (value == "--target" && i + 1 < count) {
       options.target = values[++i];
+    } else if (value == "--variant" && i + 1 < count) {
+      options.variant = values[++i];
+    } else if (value == "--winograd-tiling" && i + 1 < count) {
+      options.tiling = values[++i];
     } else if (value == "--threads" && i + 1 < count) {
       options.threads = std::stoi(values[++i]);
     } else if (value == "--object" && i + 1 < count) {
@@ -106,12 +116,25 @@ void bench(const Shapes& s, const Options& options, double peak) {
   }
   specification.layouts["x"].halo = {{}, {}, {halo, halo}, {halo, halo}};
   specification.layouts["z"] = schedule::Layout::channel_blocked(4, block);
-  for (const auto& [name, layout] : schedule::preferred_weight_layouts(
-           specification.program, specification.layouts, specification.target)) {
-    specification.layouts[name] = layout;
+  const double flops =
+      2.0 * static_cast<double>(expression::multiply_accumulates(specification.program));
+  const auto variant = schedule::make_variant(specification.program, options.variant);
+  if (!variant) return;
+  const auto reach = schedule::variant_reach(specification.program, "x");
+  if (!reach.empty()) specification.layouts["x"].halo = reach;
+  schedule::VariantSchedule chosen =
+      schedule::default_variant_schedule(*variant, specification.layouts, specification.target);
+  if (!options.tiling.empty()) {
+    std::string numbers = options.tiling;
+    std::replace(numbers.begin(), numbers.end(), ',', ' ');
+    schedule::WinogradTiling tiling;
+    std::stringstream(numbers) >> tiling.rows >> tiling.columns >> tiling.vectors >>
+        tiling.whole_input >> tiling.whole_product;
+    chosen = schedule::winograd_schedule(*variant, tiling, specification.target);
   }
-  specification.schedule = schedule::default_schedule(specification.program, specification.layouts,
-                                                      specification.target);
+  specification.program = variant->program;
+  specification.schedule = chosen.schedule;
+  for (const auto& [name, layout] : chosen.weights) specification.layouts[name] = layout;
   const Stopwatch stopwatch;
   const compiler::KernelObject object = compiler::compile(specification);
   const double compile_seconds = stopwatch.seconds();
@@ -127,21 +150,21 @@ void bench(const Shapes& s, const Options& options, double peak) {
     }
     arguments.push_back(storage.back().raw());
   }
-  Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes() + 1});
+  Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes(options.threads) + 1});
   const KernelTime time = time_kernel(
       [&] { kernel.run(arguments, workspace.raw(), options.threads); }, options.threads);
-  const double flops =
-      2.0 * static_cast<double>(expression::multiply_accumulates(specification.program));
   const auto share = [&](double seconds) { return 100 * flops / seconds / peak / options.threads; };
   std::printf(
       "%5.1f %% of peak (quiet %5.1f %%)  %8.3f ms  compiled in %3.0f ms  "
-      "bench_convolution --target %s --threads %d %ld,%ld,%ld,%ld,%ld,%ld,%ld\n",
+      "bench_convolution --variant %s%s --target %s --threads %d %ld,%ld,%ld,%ld,%ld,%ld,%ld\n",
       share(time.median), share(time.quiet), time.median * 1e3, compile_seconds * 1e3,
+      options.variant.c_str(),
+      options.tiling.empty() ? "" : (" --winograd-tiling " + options.tiling).c_str(),
       options.target.c_str(), options.threads, s.channels, s.outputs, s.height, s.width, s.kernel,
       s.stride, s.groups);
   if (options.print_schedule) {
     std::printf("%s  weights %s\n", schedule::to_json(specification.schedule).c_str(),
-                to_string(specification.layouts["w"]).c_str());
+                to_string(chosen.weights.begin()->second).c_str());
   }
   std::fflush(stdout);
 }

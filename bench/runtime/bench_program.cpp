@@ -85,7 +85,7 @@ int run(int count, char** values) {
       }
       arguments.push_back(storage.back().raw());
     }
-    Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes() + 1});
+    Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes(threads) + 1});
     const KernelTime time =
         time_kernel([&] { kernel.run(arguments, workspace.raw(), threads); }, threads);
     const auto macs = static_cast<double>(expression::multiply_accumulates(specification.program));

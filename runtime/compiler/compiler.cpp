@@ -16,11 +16,13 @@ namespace {
 
 constexpr int64_t kWorkspaceAlignment = 64;
 
-/// Where a tensor lies: in an argument, or in the workspace at `offset`.
+/// Where a tensor lies: in an argument, or at `offset` in the workspace or the thread's scratch.
 struct Storage {
   int64_t argument = -1;
   int64_t offset = 0;
-  Shape shape;
+  bool scratch = false;
+  Shape shape;   ///< of the tensor
+  Shape stored;  ///< of the part that is in memory at once
   ElementType type = ElementType::Float32;
 };
 
@@ -36,7 +38,8 @@ class KernelEmitter {
 
   KernelObject emit() {
     for (size_t i = 0; i < nest_.stages.size(); ++i) {
-      emit_stage(nest_.stages[i], "stage" + std::to_string(i));
+      if (!nest_.stages[i].anchor.empty()) continue;
+      emit_phase(nest_.stages[i], "stage" + std::to_string(i));
     }
     if (!kernel_.phases.empty()) kernel_.phases[0].waits = false;
     kernel_.object = emit_object(module_, target_);
@@ -59,7 +62,7 @@ class KernelEmitter {
 
   int64_t bytes_of(const std::string& tensor) const {
     const Storage& storage = storage_.at(tensor);
-    return nest_.layouts.at(tensor).storage_count(storage.shape) *
+    return nest_.layouts.at(tensor).storage_count(storage.stored) *
            static_cast<int64_t>(element_size(storage.type));
   }
 
@@ -72,7 +75,12 @@ class KernelEmitter {
   }
 
   void place_argument(const std::string& tensor) {
-    storage_[tensor] = {static_cast<int64_t>(kernel_.arguments.size()), 0, shape_of(tensor),
+    const Shape shape = shape_of(tensor);
+    storage_[tensor] = {static_cast<int64_t>(kernel_.arguments.size()),
+                        0,
+                        false,
+                        shape,
+                        shape,
                         nest_.program.type_of(tensor)};
     schedule::Layout bare = nest_.layouts.at(tensor);
     bare.halo.clear();
@@ -93,16 +101,22 @@ class KernelEmitter {
     for (const StageNest& stage : nest_.stages) {
       const std::string& name = stage.stage.name;
       if (storage_.count(name) != 0) continue;
-      storage_[name] = {-1, kernel_.workspace_bytes, shape_of(name), stage.stage.type};
+      const bool scratch = !stage.anchor.empty();
+      int64_t& used = scratch ? kernel_.scratch_bytes : kernel_.workspace_bytes;
+      Shape stored = shape_of(name);
+      for (size_t d = 0; scratch && d < stored.size(); ++d) {
+        stored[d] = stage.axes.at(stage.stage.axes[d].name).extent;
+      }
+      storage_[name] = {-1, used, scratch, shape_of(name), stored, stage.stage.type};
       zero_halo(name);
       const int64_t bytes = bytes_of(name) + kWorkspaceAlignment - 1;
-      kernel_.workspace_bytes += bytes / kWorkspaceAlignment * kWorkspaceAlignment;
+      used += bytes / kWorkspaceAlignment * kWorkspaceAlignment;
     }
   }
 
-  /// The tensors that a stage touches, with their addresses loaded.
-  std::map<std::string, TensorPlace> load_places(const StageNest& nest, llvm::Function* function) {
-    std::vector<std::string> names = {nest.stage.name};
+  /// The tensors that a stage touches, and those that stages inside it do.
+  void collect_tensors(const StageNest& nest, std::vector<std::string>& names) {
+    names.push_back(nest.stage.name);
     for (const expression::Scalar& read : expression::reads(nest.stage.body)) {
       names.push_back(read.tensor());
     }
@@ -111,6 +125,15 @@ class KernelEmitter {
         names.push_back(read.tensor());
       }
     }
+    for (const StageNest& inner : nest_.stages) {
+      if (inner.anchor == nest.stage.name) collect_tensors(inner, names);
+    }
+  }
+
+  /// Those tensors with their addresses loaded.
+  std::map<std::string, TensorPlace> load_places(const StageNest& nest, llvm::Function* function) {
+    std::vector<std::string> names;
+    collect_tensors(nest, names);
     std::map<std::string, TensorPlace> places;
     for (const std::string& name : names) {
       if (places.count(name) != 0) continue;
@@ -121,32 +144,35 @@ class KernelEmitter {
             builder_.getPtrTy(), function->getArg(0), static_cast<uint64_t>(storage.argument));
         place.base = builder_.CreateLoad(builder_.getPtrTy(), entry, name);
       } else {
-        place.base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), function->getArg(1),
+        place.base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(),
+                                                 function->getArg(storage.scratch ? 4 : 1),
                                                  static_cast<uint64_t>(storage.offset));
       }
       place.type = storage.type;
       place.shape = storage.shape;
+      place.stored = storage.stored;
       place.layout = nest_.layouts.at(name);
-      place.strides = place.layout.piece_strides(storage.shape);
+      place.strides = place.layout.piece_strides(storage.stored);
       place.id = static_cast<int>(places.size());
       places[name] = place;
     }
     return places;
   }
 
-  void emit_stage(const StageNest& nest, const std::string& symbol) {
+  void emit_phase(const StageNest& nest, const std::string& symbol) {
     llvm::Type* const pointer = builder_.getPtrTy();
     llvm::Type* const integer = builder_.getInt64Ty();
     llvm::Function* const function = llvm::Function::Create(
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, integer, integer}, false),
+        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, integer, integer, pointer},
+                                false),
         llvm::Function::ExternalLinkage, symbol, module_);
     function->setDoesNotThrow();
     function->addFnAttr("target-cpu", target_.cpu);
     function->addFnAttr("target-features", target_.features);
     function->addFnAttr("no-jump-tables", "true");
     builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
-    const auto places = load_places(nest, function);
-    StageEmitter emitter(builder_, nest, places);
+    PhaseContext phase{builder_, nest_, load_places(nest, function), {}, {}};
+    StageEmitter emitter(phase, nest);
     emitter.emit(function->getArg(2), function->getArg(3));
     builder_.CreateRetVoid();
     kernel_.phases.push_back({symbol, emitter.tasks(), true});

@@ -14,7 +14,7 @@ const std::map<std::string, directives::Apply>& table() {
       {"fuse", directives::fuse},     {"parallel", directives::parallel},
       {"unroll", directives::unroll}, {"vectorize", directives::vectorize},
       {"tile", directives::tile},     {"store", directives::store},
-      {"pack", directives::pack},
+      {"pack", directives::pack},     {"compute_at", directives::compute_at},
   };
   return entries;
 }
@@ -62,6 +62,27 @@ void check(const StageNest& nest) {
   }
 }
 
+/// A stage inside another runs whole in one task, outside that one's reductions and tile.
+void check_anchored(const LoopNest& nest, const StageNest& stage) {
+  const std::string name = "schedule of '" + stage.stage.name + "': ";
+  for (const Loop& loop : stage.loops) {
+    if (loop.kind == LoopKind::Parallel) {
+      throw UserError(name + "'" + loop.axis + "' is parallel, but computed inside '" +
+                      stage.anchor + "'");
+    }
+  }
+  if (!nest.layouts.at(stage.stage.name).halo.empty()) {
+    throw UserError(name + "computed inside '" + stage.anchor + "', it can have no halo");
+  }
+  for (const Loop& loop : nest.stage(stage.anchor).loops) {
+    const bool outer = loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel;
+    if (!outer || nest.stage(stage.anchor).is_reduction(loop)) break;
+    if (loop.axis == stage.anchor_loop) return;
+  }
+  throw UserError(name + "'" + stage.anchor_loop + "' is not outside the reductions and the tile " +
+                  "of '" + stage.anchor + "'");
+}
+
 }  // namespace
 
 std::string describe(const schedule::Directive& directive) {
@@ -93,6 +114,13 @@ StageNest& LoopNest::stage(const schedule::Directive& directive) {
     if (candidate.stage.name == directive.stage) return candidate;
   }
   refuse(directive, "there is no such stage");
+}
+
+const StageNest& LoopNest::stage(const std::string& name) const {
+  for (const StageNest& candidate : stages) {
+    if (candidate.stage.name == name) return candidate;
+  }
+  throw InternalError("there is no stage '" + name + "'");
 }
 
 StageNest make_nest(const expression::Stage& stage) {
@@ -132,7 +160,10 @@ LoopNest apply(const expression::Program& program, const schedule::Schedule& sch
     if (entry == table().end()) refuse(directive, "there is no such directive");
     entry->second(nest, directive);
   }
-  for (const StageNest& stage : nest.stages) check(stage);
+  for (const StageNest& stage : nest.stages) {
+    check(stage);
+    if (!stage.anchor.empty()) check_anchored(nest, stage);
+  }
   return nest;
 }
 

@@ -44,6 +44,9 @@ struct StageNest {
   expression::Stage stage;
   std::vector<Loop> loops;
   std::map<std::string, AxisRelation> axes;
+  /// Where the stage is computed inside another: that stage, and the loop whose iterations begin
+  /// with it. Empty: a phase of its own.
+  std::string anchor, anchor_loop;
 
   /// Throws UserError naming `directive` and the axis when it is no loop of this stage.
   Loop& loop(const std::string& axis, const schedule::Directive& directive);
@@ -57,6 +60,7 @@ struct LoopNest {
   std::vector<StageNest> stages;                    ///< in the program's order
 
   StageNest& stage(const schedule::Directive& directive);
+  const StageNest& stage(const std::string& name) const;
 };
 
 /// Loop nests from a program's stages and the directives of a schedule, in their order. Throws

@@ -171,9 +171,11 @@ class MemoryBinding {
         touch(owner, i);
       }
       for (ValueId id : step.operation.inputs) touch(id, i);
-      if (step.kernel && step.kernel->workspace_bytes() > 0) {
+      const int64_t workspace =
+          step.kernel ? step.kernel->workspace_bytes(context_.options.threads) : 0;
+      if (workspace > 0) {
         workspaces.emplace_back(i, requests.size());
-        requests.push_back({step.kernel->workspace_bytes(), i, i, 0});
+        requests.push_back({workspace, i, i, 0});
         owners.push_back(kNoValue);
       }
     }

@@ -30,7 +30,7 @@ int AxisTable::id(const std::string& name) const {
 }
 
 AxisFrame::AxisFrame(const AxisTable& table)
-    : table_(&table), value_(table.size()), bound_(table.size(), false) {
+    : table_(&table), value_(table.size()), bound_(table.size(), false), origin_(table.size()) {
   for (size_t i = 0; i < table.size(); ++i) {
     extent_.push_back(table.at(static_cast<int>(i)).relation.extent);
   }
@@ -61,18 +61,35 @@ void AxisFrame::bind_rest(int loop) {
   extent_[static_cast<size_t>(split.second)] = extent(parent) % split.relation.factor;
 }
 
+void AxisFrame::fix(int axis, const LinearForm& value) {
+  value_[static_cast<size_t>(axis)] = value;
+  bound_[static_cast<size_t>(axis)] = true;
+}
+
+void AxisFrame::place(int axis, const LinearForm& origin, int64_t extent) {
+  origin_[static_cast<size_t>(axis)] = origin;
+  const int64_t most = extent_[static_cast<size_t>(axis)];
+  require(extent <= most, "the part of a stage that is needed grows");
+  if (table_->at(axis).relation.kind == AxisRelation::Kind::Loop ||
+      table_->at(axis).relation.kind == AxisRelation::Kind::Split) {
+    extent_[static_cast<size_t>(axis)] = extent;
+  }
+}
+
 LinearForm AxisFrame::value(int axis, Atoms& atoms) const {
+  const LinearForm& origin = origin_[static_cast<size_t>(axis)];
+  if (bound(axis)) return value_[static_cast<size_t>(axis)] + origin;
   const AxisTable::Axis& entry = table_->at(axis);
   switch (entry.relation.kind) {
     case AxisRelation::Kind::Split:
-      return value(entry.first, atoms) * entry.relation.factor + value(entry.second, atoms);
+      return value(entry.first, atoms) * entry.relation.factor + value(entry.second, atoms) +
+             origin;
     case AxisRelation::Kind::FusedOuter:
-      return atoms.quotient(value(entry.first, atoms), entry.relation.factor);
+      return atoms.quotient(value(entry.first, atoms), entry.relation.factor) + origin;
     case AxisRelation::Kind::FusedInner:
-      return atoms.remainder(value(entry.first, atoms), entry.relation.factor);
+      return atoms.remainder(value(entry.first, atoms), entry.relation.factor) + origin;
     default:
-      require(bound(axis), "an axis is used before its loop");
-      return value_[static_cast<size_t>(axis)];
+      throw InternalError("an axis is used before its loop");
   }
 }
 

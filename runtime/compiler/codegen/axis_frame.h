@@ -46,6 +46,11 @@ class AxisFrame {
   /// Binds a loop in one of its full iterations (`value` in [0, full)), or in the last one.
   void bind(int loop, const LinearForm& value);
   void bind_rest(int loop);
+  /// Gives an axis this value, whatever loops it is made of.
+  void fix(int axis, const LinearForm& value);
+  /// Makes an axis of the stage run over [origin, origin + extent): it is computed inside another.
+  void place(int axis, const LinearForm& origin, int64_t extent);
+  const AxisTable& table() const { return *table_; }
   bool bound(int loop) const { return bound_[static_cast<size_t>(loop)]; }
   int64_t extent(int axis) const { return extent_[static_cast<size_t>(axis)]; }
 
@@ -61,6 +66,7 @@ class AxisFrame {
   const AxisTable* table_;
   std::vector<LinearForm> value_;
   std::vector<bool> bound_;
+  std::vector<LinearForm> origin_;
   std::vector<int64_t> extent_;
   std::vector<Guard> assumed_;
 };

@@ -9,8 +9,9 @@ using expression::Scalar;
 using llvm::Value;
 
 const TensorPlace& StageEmitter::tensor(const std::string& name) const {
-  const auto found = tensors_.find(name);
-  require(found != tensors_.end(), "stage '" + nest_.stage.name + "' reads unknown '" + name + "'");
+  const auto found = phase_.tensors.find(name);
+  require(found != phase_.tensors.end(),
+          "stage '" + nest_.stage.name + "' reads unknown '" + name + "'");
   return found->second;
 }
 
@@ -43,6 +44,7 @@ TypedValue StageEmitter::evaluate_read(const Scalar& read, const Point& point,
     indices.push_back(point.frame.form(index, atoms_, &guards));
   }
   guards = open_guards(place, indices, std::move(guards), point.frame);
+  indices = stored(read.tensor(), std::move(indices));
   return access.load(place, indices, guards, point.lanes, nest_.stage.fill);
 }
 
@@ -52,6 +54,25 @@ TypedValue StageEmitter::evaluate_position(const Scalar& scalar, const Point& po
   Value* const value =
       arithmetic.lanes() == 1 ? access.emit(form) : access.emit_lanes(form, point.lanes);
   return {value, ElementType::Int64};
+}
+
+TypedValue StageEmitter::evaluate_select(const Scalar& scalar, const Point& point,
+                                         Arithmetic& arithmetic, TensorAccess& access,
+                                         const TypedValue* reduced) {
+  const auto operand = [&](size_t i) {
+    return evaluate(scalar.operand(i), point, arithmetic, access, reduced);
+  };
+  const TypedValue condition = operand(0);
+  // A condition on tiled or unrolled axes is known here: only what it chooses becomes code.
+  const auto* known = llvm::dyn_cast<llvm::Constant>(condition.value);
+  if (known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
+    const ElementType type = expression::type_of(
+        scalar, [&](const std::string& name) { return tensor(name).type; },
+        reduced == nullptr ? ElementType::Undefined : reduced->type);
+    const TypedValue chosen = operand(known->isNullValue() ? 2 : 1);
+    return type == ElementType::Undefined ? chosen : arithmetic.convert(chosen, type);
+  }
+  return arithmetic.select(condition, operand(1), operand(2));
 }
 
 TypedValue StageEmitter::evaluate(const Scalar& scalar, const Point& point, Arithmetic& arithmetic,
@@ -72,7 +93,7 @@ TypedValue StageEmitter::evaluate(const Scalar& scalar, const Point& point, Arit
     case Scalar::Kind::Binary:
       return arithmetic.binary(scalar.binary_function(), operand(0), operand(1));
     case Scalar::Kind::Select:
-      return arithmetic.select(operand(0), operand(1), operand(2));
+      return evaluate_select(scalar, point, arithmetic, access, reduced);
     case Scalar::Kind::Cast:
       return arithmetic.cast(operand(0), scalar.type());
     default:

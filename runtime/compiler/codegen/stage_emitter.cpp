@@ -26,17 +26,17 @@ bool is_copied(LoopKind kind) { return kind == LoopKind::Tile || kind == LoopKin
 
 }  // namespace
 
-StageEmitter::StageEmitter(llvm::IRBuilder<>& builder, const StageNest& nest,
-                           const std::map<std::string, TensorPlace>& tensors)
-    : builder_(builder),
+StageEmitter::StageEmitter(PhaseContext& phase, const StageNest& nest)
+    : phase_(phase),
+      builder_(phase.builder),
       nest_(nest),
-      tensors_(tensors),
       axes_(nest),
       width_(vector_width(nest)),
-      arithmetic_(builder, width_),
-      scalar_(builder, 1),
-      access_(builder, atoms_, arithmetic_),
-      scalar_access_(builder, atoms_, scalar_) {
+      atoms_(phase.atoms),
+      arithmetic_(builder_, width_),
+      scalar_(builder_, 1),
+      access_(builder_, atoms_, arithmetic_),
+      scalar_access_(builder_, atoms_, scalar_) {
   for (size_t i = 0; i < nest.loops.size(); ++i) {
     const Loop& loop = nest.loops[i];
     loops_.push_back(axes_.id(loop.axis));
@@ -95,6 +95,36 @@ void StageEmitter::emit(Value* begin, Value* end) {
   builder_.SetInsertPoint(after);
 }
 
+void StageEmitter::emit_inside(const Region& region, const StageEmitter& outer) {
+  access_.inherit(outer.access_);
+  scalar_access_.inherit(outer.access_);
+  AxisFrame frame(axes_);
+  place_axes(frame, axes_, nest_.stage, region);
+  emit_outer(0, frame);
+}
+
+void StageEmitter::emit_anchored(const std::string& loop, const AxisFrame& frame) {
+  bool any = false;
+  for (const StageNest& inner : phase_.nest.stages) {
+    if (inner.anchor != nest_.stage.name || inner.anchor_loop != loop) continue;
+    const Region region = region_of(phase_.nest, inner.stage.name, nest_, frame, atoms_);
+    phase_.origins[inner.stage.name] = region.origin;
+    StageEmitter(phase_, inner).emit_inside(region, *this);
+    any = true;
+  }
+  if (!any) return;
+  access_.forget();
+  scalar_access_.forget();
+}
+
+std::vector<LinearForm> StageEmitter::stored(const std::string& tensor,
+                                             std::vector<LinearForm> indices) const {
+  const auto origin = phase_.origins.find(tensor);
+  if (origin == phase_.origins.end()) return indices;
+  for (size_t d = 0; d < indices.size(); ++d) indices[d] = indices[d] - origin->second[d];
+  return indices;
+}
+
 void StageEmitter::emit_task(Value* task) {
   const AxisFrame frame(axes_);
   std::vector<Value*> index(loops_.size(), nullptr);
@@ -122,11 +152,13 @@ void StageEmitter::emit_parallel(size_t level, const AxisFrame& frame,
     const LinearForm variable = atoms_.loop({0, count.full});
     define(variable, index[level]);
     inner.bind(loop, variable);
+    emit_anchored(nest_.loops[level].axis, inner);
     emit_parallel(level + 1, inner, index);
   };
   const auto rest = [&] {
     AxisFrame inner = frame;
     inner.bind_rest(loop);
+    emit_anchored(nest_.loops[level].axis, inner);
     emit_parallel(level + 1, inner, index);
   };
   if (!count.rest) return full();
@@ -161,6 +193,7 @@ void StageEmitter::emit_outer(size_t level, const AxisFrame& frame) {
   if (count.full == 1) {
     AxisFrame inner = frame;
     inner.bind(loop, 0);
+    emit_anchored(nest_.loops[level].axis, inner);
     emit_outer(level + 1, inner);
   } else if (count.full > 1) {
     AxisFrame inner = frame;
@@ -174,6 +207,7 @@ void StageEmitter::emit_outer(size_t level, const AxisFrame& frame) {
     i->addIncoming(builder_.getInt64(0), before);
     define(variable, i);
     inner.bind(loop, variable);
+    emit_anchored(nest_.loops[level].axis, inner);
     emit_outer(level + 1, inner);
     Value* const next =
         builder_.CreateAdd(i, builder_.getInt64(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
@@ -187,6 +221,7 @@ void StageEmitter::emit_outer(size_t level, const AxisFrame& frame) {
   if (count.rest) {
     AxisFrame inner = frame;
     inner.bind_rest(loop);
+    emit_anchored(nest_.loops[level].axis, inner);
     emit_outer(level + 1, inner);
   }
 }
@@ -282,7 +317,7 @@ void StageEmitter::finish(const Point& point, const Accumulators& accumulators) 
     for (const expression::Axis& axis : stage.axes) {
       indices.push_back(point.frame.value(axes_.id(axis.name), atoms_));
     }
-    access.store(place, indices, point.lanes, value);
+    access.store(place, stored(stage.name, std::move(indices)), point.lanes, value);
     return;
   }
   std::vector<Guard> guards;

@@ -10,8 +10,19 @@
 #include "runtime/compiler/codegen/axis_frame.h"
 #include "runtime/compiler/codegen/tensor_access.h"
 #include "runtime/compiler/loop_nest.h"
+#include "runtime/compiler/region.h"
 
 namespace opsmith::compiler {
+
+/// What the stages of one function share.
+struct PhaseContext {
+  llvm::IRBuilder<>& builder;
+  const LoopNest& nest;
+  std::map<std::string, TensorPlace> tensors;
+  Atoms atoms;
+  /// Of tensors of which only the part that one iteration needs is in memory: where it begins.
+  std::map<std::string, std::vector<LinearForm>> origins;
+};
 
 /// Emits the loops of one stage into a function:
 ///
@@ -23,11 +34,10 @@ namespace opsmith::compiler {
 ///       store epilogue(accumulators)
 ///
 /// Where a split has a rest, the code inside is emitted twice: for full iterations and for the
-/// last, shorter one.
+/// last, shorter one. Stages that are computed inside a loop come first in each of its iterations.
 class StageEmitter {
  public:
-  StageEmitter(llvm::IRBuilder<>& builder, const StageNest& nest,
-               const std::map<std::string, TensorPlace>& tensors);
+  StageEmitter(PhaseContext& phase, const StageNest& nest);
 
   /// Number of tasks; 0 when the stage has no elements.
   int64_t tasks() const;
@@ -35,6 +45,13 @@ class StageEmitter {
   void emit(llvm::Value* begin, llvm::Value* end);
 
  private:
+  /// A stage inside another: its part of the tensor, with the loops around as `outer` knows them.
+  void emit_inside(const Region& region, const StageEmitter& outer);
+  /// The stages that are computed at the beginning of an iteration of this loop.
+  void emit_anchored(const std::string& loop, const AxisFrame& frame);
+  /// Indices relative to the part of a tensor that is in memory.
+  std::vector<LinearForm> stored(const std::string& tensor, std::vector<LinearForm> indices) const;
+
   using Accumulators = std::vector<llvm::Value*>;
   /// A point of the register tile.
   struct Point {
@@ -59,6 +76,9 @@ class StageEmitter {
 
   TypedValue evaluate(const expression::Scalar& scalar, const Point& point, Arithmetic& arithmetic,
                       TensorAccess& access, const TypedValue* reduced);
+  TypedValue evaluate_select(const expression::Scalar& scalar, const Point& point,
+                             Arithmetic& arithmetic, TensorAccess& access,
+                             const TypedValue* reduced);
   TypedValue evaluate_read(const expression::Scalar& read, const Point& point,
                            TensorAccess& access);
   TypedValue evaluate_position(const expression::Scalar& scalar, const Point& point,
@@ -79,15 +99,15 @@ class StageEmitter {
   llvm::Function* function() { return builder_.GetInsertBlock()->getParent(); }
   LinearForm lane_variable(int64_t active);
 
+  PhaseContext& phase_;
   llvm::IRBuilder<>& builder_;
   const StageNest& nest_;
-  const std::map<std::string, TensorPlace>& tensors_;
   AxisTable axes_;
   std::vector<int> loops_;  ///< axis numbers of the nest's loops
   int vector_loop_ = -1;    ///< place in the nest
   int64_t width_ = 1;
   int64_t reduction_points_ = 1;  ///< accumulators of one output point
-  Atoms atoms_;
+  Atoms& atoms_;
   Arithmetic arithmetic_;  ///< of the body
   Arithmetic scalar_;      ///< of the epilogue where the lanes were reduced
   TensorAccess access_;

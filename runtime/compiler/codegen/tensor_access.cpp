@@ -213,7 +213,7 @@ Value* TensorAccess::load_shuffled(const TensorPlace& tensor, const LinearForm& 
   const bool aligned = std::all_of(base.terms.begin(), base.terms.end(),
                                    [&](const auto& term) { return term.coefficient % width == 0; });
   // Whole aligned blocks can be shared by reads that want other parts of them.
-  const int64_t storage = tensor.layout.storage_count(tensor.shape);
+  const int64_t storage = tensor.layout.storage_count(tensor.stored);
   const bool whole = aligned && base.constant >= 0 && storage % width == 0;
   if (whole) base.constant = base.constant / width * width;
   const int64_t span = highest.constant - base.constant + 1;
@@ -341,8 +341,8 @@ void TensorAccess::store(const TensorPlace& tensor, const std::vector<LinearForm
                           atoms_.remainder(first, order.back().block) == LinearForm(0);
     const auto dimension = in_block ? static_cast<size_t>(order.back().dimension) : 0;
     const bool at_end = in_block &&
-                        atoms_.range(indices[dimension]).end == tensor.shape[dimension] &&
-                        tensor.shape[dimension] % width == lanes.active;
+                        atoms_.range(indices[dimension]).end == tensor.stored[dimension] &&
+                        tensor.stored[dimension] % width == lanes.active;
     if (at_end) {
       Value* const zeroed = builder_.CreateSelect(active_mask(lanes.active), stored,
                                                   llvm::Constant::getNullValue(stored->getType()));

@@ -17,7 +17,8 @@ namespace opsmith::compiler {
 struct TensorPlace {
   llvm::Value* base = nullptr;  ///< address of the first stored element
   ElementType type = ElementType::Float32;
-  Shape shape;
+  Shape shape;   ///< of the tensor
+  Shape stored;  ///< of the part that is in memory at once
   schedule::Layout layout;
   std::vector<int64_t> strides;  ///< of the layout's pieces
   int id = 0;
@@ -46,6 +47,10 @@ class TensorAccess {
 
   /// The run-time value of a loop variable.
   void define(const LinearForm& loop, llvm::Value* value);
+  /// Knows the loop variables of the code around.
+  void inherit(const TensorAccess& outer) { loops_ = outer.loops_; }
+  /// Tensors were written by others: what was loaded must be loaded again.
+  void forget() { block_ = nullptr; }
 
   LinearForm offset(const TensorPlace& tensor, const std::vector<LinearForm>& indices);
   /// The element at `indices` in every lane; `fill` where a guard is violated. Guards that always

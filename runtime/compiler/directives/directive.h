@@ -10,6 +10,7 @@ using Apply = void (*)(LoopNest&, const schedule::Directive&);
 
 void split(LoopNest& nest, const schedule::Directive& directive);
 void reorder(LoopNest& nest, const schedule::Directive& directive);
+void compute_at(LoopNest& nest, const schedule::Directive& directive);
 void fuse(LoopNest& nest, const schedule::Directive& directive);
 void parallel(LoopNest& nest, const schedule::Directive& directive);
 void unroll(LoopNest& nest, const schedule::Directive& directive);

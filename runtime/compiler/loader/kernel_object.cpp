@@ -8,7 +8,7 @@
 namespace opsmith::compiler {
 namespace {
 
-constexpr std::string_view kMagic = "opsmith-kernel-1";
+constexpr std::string_view kMagic = "opsmith-kernel-2";
 constexpr size_t kChecksumSize = 32;
 
 class Writer {
@@ -96,6 +96,7 @@ std::string KernelObject::serialize() const {
     }
   }
   writer.number(workspace_bytes);
+  writer.number(scratch_bytes);
   const std::string body = writer.take();
   return std::string(kMagic) + checksum(body) + body;
 }
@@ -138,6 +139,7 @@ KernelObject KernelObject::deserialize(const std::string& bytes) {
     kernel.zero_fills.push_back(std::move(fill));
   }
   kernel.workspace_bytes = reader.number();
+  kernel.scratch_bytes = reader.number();
   if (!reader.at_end()) throw UserError("kernel object is damaged: bytes follow its end");
   return kernel;
 }

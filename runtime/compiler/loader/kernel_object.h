@@ -13,8 +13,9 @@ namespace opsmith::compiler {
 /// A kernel runs its phases in order; a phase is a number of independent tasks, which may run on
 /// any thread; all tasks of a phase end before the next one that waits begins.
 struct KernelObject {
-  /// A function void(void* const* tensors, void* workspace, int64_t begin, int64_t end) that runs
-  /// the tasks [begin, end). `tensors` are the arguments in order.
+  /// A function void(void* const* tensors, void* workspace, int64_t begin, int64_t end,
+  /// void* scratch) that runs the tasks [begin, end). `tensors` are the arguments in order;
+  /// `scratch` belongs to the thread.
   struct Phase {
     std::string symbol;
     int64_t tasks = 1;
@@ -42,6 +43,7 @@ struct KernelObject {
   std::vector<Argument> arguments;   ///< inputs, weights, outputs, in the program's order
   std::vector<ZeroFill> zero_fills;  ///< done before the first phase
   int64_t workspace_bytes = 0;       ///< intermediate stages; 64-byte aligned
+  int64_t scratch_bytes = 0;         ///< those computed within a task, for each thread
 
   std::string serialize() const;
   static KernelObject deserialize(const std::string& bytes);  ///< throws UserError when damaged
@@ -58,10 +60,11 @@ class LoadedKernel {
 
   const std::vector<KernelObject::Phase>& phases() const;
   const std::vector<KernelObject::Argument>& arguments() const;
-  int64_t workspace_bytes() const;
+  /// What `run` needs: intermediate stages of all threads, then what each has for itself.
+  int64_t workspace_bytes(int threads) const;
 
   /// `arguments` in the order of KernelObject::arguments, 64-byte aligned; `workspace` of
-  /// workspace_bytes. Uses at most `threads` OpenMP threads; denormals are flushed meanwhile.
+  /// workspace_bytes(threads). Uses at most `threads` OpenMP threads; denormals are flushed meanwhile.
   void run(std::span<void* const> arguments, void* workspace, int threads) const;
 
  private:

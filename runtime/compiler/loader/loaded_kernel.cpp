@@ -11,7 +11,8 @@
 namespace opsmith::compiler {
 namespace {
 
-using PhaseFunction = void (*)(void* const* tensors, void* workspace, int64_t begin, int64_t end);
+using PhaseFunction = void (*)(void* const* tensors, void* workspace, int64_t begin, int64_t end,
+                               void* scratch);
 
 /// Denormals are flushed on this thread while it lives.
 class FlushDenormals {
@@ -44,7 +45,8 @@ struct LoadedKernel::Mapping {
         phases(object.phases),
         arguments(object.arguments),
         zero_fills(object.zero_fills),
-        workspace_bytes(object.workspace_bytes) {
+        workspace_bytes(object.workspace_bytes),
+        scratch_bytes((object.scratch_bytes + 63) / 64 * 64) {
     for (const KernelObject::Phase& phase : phases) {
       functions.push_back(reinterpret_cast<PhaseFunction>(image.symbol(phase.symbol)));
       most_tasks = std::max(most_tasks, phase.tasks);
@@ -55,6 +57,7 @@ struct LoadedKernel::Mapping {
   template <typename Wait>
   void work(void* const* tensors, void* workspace, int part, int parts, const Wait& wait) const {
     const FlushDenormals flush;
+    char* const scratch = static_cast<char*>(workspace) + workspace_bytes + part * scratch_bytes;
     for (const KernelObject::ZeroFill& fill : zero_fills) {
       char* base = static_cast<char*>(fill.argument < 0 ? workspace : tensors[fill.argument]);
       const int64_t count = fill.loops.empty() ? 1 : fill.loops[0].count;
@@ -67,7 +70,7 @@ struct LoadedKernel::Mapping {
       if (phases[i].waits) wait();
       const int64_t begin = phases[i].tasks * part / parts;
       const int64_t end = phases[i].tasks * (part + 1) / parts;
-      if (begin < end) functions[i](tensors, workspace, begin, end);
+      if (begin < end) functions[i](tensors, workspace, begin, end, scratch);
     }
   }
 
@@ -76,6 +79,7 @@ struct LoadedKernel::Mapping {
   std::vector<KernelObject::Argument> arguments;
   std::vector<KernelObject::ZeroFill> zero_fills;
   int64_t workspace_bytes = 0;
+  int64_t scratch_bytes = 0;
   std::vector<PhaseFunction> functions;
   int64_t most_tasks = 1;
 };
@@ -91,7 +95,10 @@ const std::vector<KernelObject::Argument>& LoadedKernel::arguments() const {
   return mapping_->arguments;
 }
 
-int64_t LoadedKernel::workspace_bytes() const { return mapping_->workspace_bytes; }
+int64_t LoadedKernel::workspace_bytes(int threads) const {
+  const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(threads, mapping_->most_tasks));
+  return mapping_->workspace_bytes + parts * mapping_->scratch_bytes;
+}
 
 void LoadedKernel::run(std::span<void* const> arguments, void* workspace, int threads) const {
   require(arguments.size() == mapping_->arguments.size(),

@@ -80,7 +80,7 @@ inline expression::Tensors run_kernel(const schedule::KernelSpecification& speci
                              pointers.back(), layout_of(specification, argument.name), shape,
                              given->second.type());
   }
-  Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes() + 64});
+  Tensor workspace(ElementType::UInt8, {kernel.workspace_bytes(threads) + 64});
   for (uint8_t& byte : workspace.data<uint8_t>()) byte = 0xff;
   kernel.run(pointers, workspace.raw(), threads);
   expression::Tensors results;
