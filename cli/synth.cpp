@@ -6,53 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/synth.h"
 #include "search/synthesis/sampler.h"
 #include "support/error.h"
 #include "support/progress.h"
 
 namespace opsmith::cli {
 namespace {
-
-struct SynthOptions : CommonOptions {
-  std::string space = "syno";
-  std::string time_budget = "10s";
-  int64_t operators = 0;
-  std::string layer;
-  int window = 3;
-  int stride = 2;
-  int groups = 32;
-  synthesis::Limits limits = synthesis::Limits::resnet18();
-  bool no_shape_distance = false;
-  bool no_rules = false;
-  bool text = false;
-};
-
-/// "64,64,56,56": input and output channels, height, width.
-std::vector<substitute::LayerShape> layers(const SynthOptions& options) {
-  if (options.layer.empty()) return synthesis::resnet18_layers();
-  substitute::LayerShape layer;
-  std::vector<int64_t> numbers;
-  for (const std::string& part : CLI::detail::split(options.layer, ',')) {
-    try {
-      numbers.push_back(std::stoll(part));
-    } catch (const std::exception&) {
-      numbers.push_back(0);
-    }
-    if (numbers.back() < 1) break;
-  }
-  if (numbers.size() != 4 || numbers.back() < 1)
-    throw UserError("--layer takes C_in,C_out,H,W such as 64,64,56,56, not '" + options.layer +
-                    "'");
-  layer.input_channels = numbers[0];
-  layer.output_channels = numbers[1];
-  layer.height = numbers[2];
-  layer.width = numbers[3];
-  layer.kernel_height = layer.kernel_width = options.window;
-  layer.padding_top = layer.padding_left = layer.padding_bottom = layer.padding_right =
-      options.window / 2;
-  return {layer};
-}
 
 /// Infinite limits are null: JSON has no infinity.
 nlohmann::json number(double value) {
@@ -123,12 +83,11 @@ nlohmann::json to_json(const synthesis::SamplingResult& result) {
           {"operators", operators}};
 }
 
-void run(SynthOptions options) {
-  if (!options.json.empty()) check_output_file(options.json);
+void synth_syno(SynthOptions options) {
   options.limits.shape_distance = !options.no_shape_distance;
   options.limits.canonical = options.limits.approximate = !options.no_rules;
   const synthesis::Problem problem = synthesis::problem_for(
-      layers(options), {{"k", options.window}, {"s", options.stride}, {"g", options.groups}});
+      synth_layers(options), {{"k", options.window}, {"s", options.stride}, {"g", options.groups}});
   synthesis::SamplingOptions sampling;
   sampling.seconds = parse_duration(options.time_budget);
   if (options.operators > 0) sampling.operators = options.operators;
@@ -161,11 +120,37 @@ void run(SynthOptions options) {
 
 }  // namespace
 
+/// "64,64,56,56": input and output channels, height, width.
+std::vector<substitute::LayerShape> synth_layers(const SynthOptions& options) {
+  if (options.layer.empty()) return synthesis::resnet18_layers();
+  substitute::LayerShape layer;
+  std::vector<int64_t> numbers;
+  for (const std::string& part : CLI::detail::split(options.layer, ',')) {
+    try {
+      numbers.push_back(std::stoll(part));
+    } catch (const std::exception&) {
+      numbers.push_back(0);
+    }
+    if (numbers.back() < 1) break;
+  }
+  if (numbers.size() != 4 || numbers.back() < 1)
+    throw UserError("--layer takes C_in,C_out,H,W such as 64,64,56,56, not '" + options.layer +
+                    "'");
+  layer.input_channels = numbers[0];
+  layer.output_channels = numbers[1];
+  layer.height = numbers[2];
+  layer.width = numbers[3];
+  layer.kernel_height = layer.kernel_width = options.window;
+  layer.padding_top = layer.padding_left = layer.padding_bottom = layer.padding_right =
+      options.window / 2;
+  return {layer};
+}
+
 void add_synth_command(CLI::App& app) {
   const auto options = std::make_shared<SynthOptions>();
   CLI::App& command = *app.add_subcommand("synth", "Sample new operators under limits");
   command.add_option("--space", options->space, "Where to look")
-      ->check(CLI::IsMember({"syno"}))
+      ->check(CLI::IsMember({"syno", "canvas"}))
       ->capture_default_str();
   command
       .add_option("--layer", options->layer,
@@ -198,6 +183,23 @@ void add_synth_command(CLI::App& app) {
   limit("--least-macs", limits.least_macs, "Share of the original's multiply-accumulates");
   limit("--most-macs", limits.most_macs, "Share of the original's multiply-accumulates");
   limit("--most-parameters", limits.most_parameters, "Share of the original's parameters");
+  synthesis::canvas::KernelLimits& kernel = options->kernel_limits;
+  const auto kernel_limit = [&](const char* flag, auto& value, const char* what) {
+    command.add_option(flag, value, what)
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str()
+        ->group("Limits of Canvas's space");
+  };
+  kernel_limit("--least-primitives", kernel.least_primitives, "Primitives in a kernel, at least");
+  kernel_limit("--most-primitives", kernel.most_primitives, "Primitives in a kernel, at most");
+  kernel_limit("--most-elements", kernel.most_elements,
+               "Elements of a tensor over those of the layer's input");
+  command
+      .add_flag("--without-neighbours{false}", kernel.neighbours,
+                "Also kernels that do not look at neighbours along both height and width")
+      ->group("Limits of Canvas's space");
+  command.add_flag("--without-weights{false}", kernel.weights, "Also kernels without weights")
+      ->group("Limits of Canvas's space");
   command
       .add_flag("--no-shape-distance", options->no_shape_distance,
                 "Also follow what cannot reach the input any more")
@@ -211,13 +213,27 @@ void add_synth_command(CLI::App& app) {
   command.add_option("--operators", options->operators, "Stop after so many distinct operators")
       ->check(CLI::Range(1, 100000000))
       ->group("Running");
+  command.add_option("--keep", options->keep, "Kernels of Canvas's space to print, at most")
+      ->check(CLI::Range(0, 100000000))
+      ->capture_default_str()
+      ->group("Output");
   add_threads_flag(command, *options);
   add_seed_flag(command, *options);
   command.add_flag("--text", options->text, "Print each operator's text form too")->group("Output");
   add_json_flag(command, *options);
   add_log_flags(command, *options);
   command.footer("Example:\n  opsmith synth --space syno --time-budget 60s --json found.json");
-  command.callback([options] { run(*options); });
+  command.callback([options] {
+    if (!options->json.empty()) check_output_file(options->json);
+    if (options->space == "canvas") {
+      options->kernel_limits.most_macs = options->limits.most_macs;
+      if (std::isfinite(options->limits.most_parameters))
+        options->kernel_limits.most_parameters = options->limits.most_parameters;
+      synth_canvas(*options);
+    } else {
+      synth_syno(*options);
+    }
+  });
 }
 
 }  // namespace opsmith::cli
