@@ -53,6 +53,14 @@ expect 2 'not written as' run "$fashion_mnist" --shape image:1xtwo
 expect 2 'image' run "$fashion_mnist" --shape image:1x3x28x28
 expect 2 'nothing' run "$fashion_mnist" --shape nothing:1x3x28x28
 
+# An operator that nobody knows passes through but cannot be run: nothing is measured.
+sed 's/Relu/Rely/g' small.onnx >unknown.onnx
+expect 0 'Rely' inspect unknown.onnx
+expect 0 'wrote' export unknown.onnx -o through.onnx
+check 'an unknown operator survives import and export' grep -q Rely through.onnx
+expect 2 'Rely' run unknown.onnx --shape input:1x3x32x32
+expect 4 'Rely' bench unknown.onnx --shape input:1x3x32x32
+
 # Outputs.
 expect 2 'does not exist' run "$fashion_mnist" --output no/such/folder/out.npz
 expect 2 'results are written as' run "$fashion_mnist" --shape image:1x1x28x28 --output out.txt2
