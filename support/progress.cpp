@@ -21,7 +21,7 @@ void on_interrupt(int) {
 }  // namespace
 
 Progress::Progress(std::string what, int64_t total)
-    : what_(std::move(what)), total_(std::max<int64_t>(total, 1)) {
+    : what_(std::move(what)), total_(std::max<int64_t>(total, 0)) {
   show("", false);
 }
 

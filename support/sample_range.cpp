@@ -1,5 +1,6 @@
 #include "support/sample_range.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/error.h"
@@ -24,7 +25,12 @@ Tensor slice_samples(const Tensor& tensor, const SampleRange& samples, const std
   const size_t sample_bytes = tensor.bytes() / static_cast<size_t>(shape[0]);
   shape[0] = *range.end - range.begin;
   Tensor result(tensor.type(), shape);
-  if (result.bytes() > 0) {
+  if (tensor.type() == ElementType::String) {
+    const int64_t sample = result.count() / shape[0];
+    const auto chosen = tensor.strings().subspan(static_cast<size_t>(sample * range.begin),
+                                                 static_cast<size_t>(result.count()));
+    std::copy(chosen.begin(), chosen.end(), result.strings().begin());
+  } else if (result.bytes() > 0) {
     std::memcpy(
         result.raw(),
         static_cast<const char*>(tensor.raw()) + sample_bytes * static_cast<size_t>(range.begin),

@@ -2,30 +2,24 @@
 
 #include <unistd.h>
 
-#include <atomic>
-
-#include "support/error.h"
 #include "support/file.h"
 #include "support/log.h"
 
 namespace opsmith::compiler {
-namespace {
-
-void warn_once(const std::string& message) {
-  static std::atomic<bool> warned = false;
-  if (!warned.exchange(true)) log_warning(message);
-}
-
-}  // namespace
-
 ObjectCache::ObjectCache(const std::string& folder) {
   if (folder == "none") return;
   folder_ = folder.empty() ? cache_folder() + "/objects" : folder;
   try {
     make_folder(folder_, /*owner_only=*/true);
   } catch (const UserError& error) {
-    warn_once(std::string("compiled kernels are not kept: ") + error.what());
+    refuse(error);
     folder_.clear();
+  }
+}
+
+void ObjectCache::refuse(const UserError& error) {
+  if (writable_.exchange(false)) {
+    log_warning(std::string("compiled kernels are not kept: ") + error.what());
   }
 }
 
@@ -39,18 +33,20 @@ std::optional<KernelObject> ObjectCache::find(const std::string& key) {
     return KernelObject::deserialize(read_file(path(key)));
   } catch (const UserError& error) {
     const std::string where = set_aside(path(key));
-    warn_once("compiled kernel " + path(key) + " is made anew: " + error.what() +
-              (where.empty() ? "" : "; the old file is " + where));
+    if (!warned_of_damage_.exchange(true)) {
+      log_warning("compiled kernel " + path(key) + " is made anew: " + error.what() +
+                  (where.empty() ? "" : "; the old file is " + where));
+    }
     return std::nullopt;
   }
 }
 
 void ObjectCache::add(const std::string& key, const KernelObject& kernel) {
-  if (folder_.empty()) return;
+  if (folder_.empty() || !writable_) return;
   try {
     write_file(path(key), kernel.serialize(), /*owner_only=*/true);
   } catch (const UserError& error) {
-    warn_once(std::string("compiled kernels are not kept: ") + error.what());
+    refuse(error);
   }
 }
 

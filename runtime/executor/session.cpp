@@ -6,9 +6,9 @@
 #include <mutex>
 #include <new>
 
-#include "runtime/executor/denormals.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/prepare.h"
+#include "support/denormals.h"
 #include "support/error.h"
 
 namespace opsmith::executor {

@@ -75,25 +75,28 @@ void write_stub(char* at, const void* function) {
   std::memcpy(at + kJump.size(), &function, sizeof(function));
 }
 
-void write_value(char* at, uint32_t type, int64_t symbol_plus_addend, const char* place) {
-  const int64_t relative = symbol_plus_addend - reinterpret_cast<int64_t>(place);
+/// Bytes that a relocation writes.
+size_t width_of(uint32_t type) {
   switch (type) {
     case R_X86_64_64:
-      std::memcpy(at, &symbol_plus_addend, 8);
-      return;
-    case R_X86_64_PC32:
-    case R_X86_64_PLT32: {
-      const auto value = static_cast<int32_t>(relative);
-      require(value == relative, "compiled object needs a jump that does not reach");
-      std::memcpy(at, &value, 4);
-      return;
-    }
     case R_X86_64_PC64:
-      std::memcpy(at, &relative, 8);
-      return;
+      return 8;
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32:
+      return 4;
     default:
       throw InternalError("compiled object has a relocation of type " + std::to_string(type));
   }
+}
+
+/// Writes `value`, the address of a symbol plus an addend, as the relocation wants it.
+void write_value(char* at, uint32_t type, uint64_t value) {
+  if (type != R_X86_64_64) value -= reinterpret_cast<uint64_t>(at);
+  const size_t width = width_of(type);
+  const auto relative = static_cast<int64_t>(value);
+  require(width == 8 || static_cast<int32_t>(relative) == relative,
+          "compiled object needs a jump that does not reach");
+  std::memcpy(at, &value, width);  // little-endian: the lower half comes first
 }
 
 }  // namespace
@@ -102,17 +105,21 @@ ElfImage::ElfImage(std::string_view object) {
   const ElfFile file(object);
   // Lay the sections out behind two stubs.
   std::vector<size_t> place(file.sections().size(), 0);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t end = 2 * kStubSize;
   for (size_t i = 0; i < place.size(); ++i) {
     const Elf64_Shdr& section = file.section(i);
     if (!is_loaded(file, section)) continue;
     require((section.sh_flags & SHF_WRITE) == 0,
             "compiled object has writable section " + file.section_name(section));
+    require(section.sh_type != SHT_NOBITS && section.sh_addralign <= page,
+            "compiled object has an odd section " + file.section_name(section));
+    file.range(section.sh_offset, section.sh_size);  // no larger than the file
     end = align(end, section.sh_addralign);
     place[i] = end;
     end += section.sh_size;
   }
-  size_ = align(end, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  size_ = align(end, page);
   memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory_ == MAP_FAILED) throw UserError("no memory for a compiled kernel");
   auto* const base = static_cast<char*>(memory_);
@@ -121,7 +128,7 @@ ElfImage::ElfImage(std::string_view object) {
     write_stub(base + kStubSize, reinterpret_cast<const void*>(&std::memset));
     for (size_t i = 0; i < place.size(); ++i) {
       const Elf64_Shdr& section = file.section(i);
-      if (place[i] == 0 || section.sh_type == SHT_NOBITS) continue;
+      if (place[i] == 0) continue;
       const std::string_view bytes = file.range(section.sh_offset, section.sh_size);
       std::memcpy(base + place[i], bytes.data(), bytes.size());
     }
@@ -139,8 +146,11 @@ ElfImage::ElfImage(std::string_view object) {
           address = base + (name == "memcpy" ? 0 : kStubSize);
         } else if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < place.size() &&
                    place[symbol.st_shndx] != 0) {
+          require(symbol.st_value <= file.section(symbol.st_shndx).sh_size,
+                  "compiled object has a symbol outside its section");
           address = base + place[symbol.st_shndx] + symbol.st_value;
-          if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL) {
+          if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL &&
+              ELF64_ST_TYPE(symbol.st_info) == STT_FUNC) {
             symbols_[name] = const_cast<char*>(address);
           }
         }
@@ -148,18 +158,23 @@ ElfImage::ElfImage(std::string_view object) {
       }
     }
     for (const Elf64_Shdr& section : file.sections()) {
-      if (section.sh_type != SHT_RELA) continue;
+      if (section.sh_type != SHT_RELA && section.sh_type != SHT_REL) continue;
       const size_t target = section.sh_info;
       if (target >= place.size() || place[target] == 0) continue;
+      require(section.sh_type == SHT_RELA, "compiled object has relocations without addends");
+      const size_t target_size = file.section(target).sh_size;
       for (size_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
         const auto relocation = file.read<Elf64_Rela>(section.sh_offset + at);
         const size_t index = ELF64_R_SYM(relocation.r_info);
+        const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
+        const size_t width = width_of(type);
         require(index < addresses.size() && addresses[index] != nullptr &&
-                    relocation.r_offset + 8 <= file.section(target).sh_size + 4,
+                    relocation.r_offset <= target_size &&
+                    width <= target_size - relocation.r_offset,
                 "compiled object has a relocation that leads nowhere");
-        char* const at_place = base + place[target] + relocation.r_offset;
-        write_value(at_place, static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info)),
-                    reinterpret_cast<int64_t>(addresses[index]) + relocation.r_addend, at_place);
+        write_value(base + place[target] + relocation.r_offset, type,
+                    reinterpret_cast<uint64_t>(addresses[index]) +
+                        static_cast<uint64_t>(relocation.r_addend));
       }
     }
     require(mprotect(memory_, size_, PROT_READ | PROT_EXEC) == 0,

@@ -1,4 +1,3 @@
-#include <immintrin.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 
 #include "runtime/compiler/loader/elf_image.h"
 #include "runtime/compiler/loader/kernel_object.h"
+#include "support/denormals.h"
 #include "support/error.h"
 
 namespace opsmith::compiler {
@@ -13,18 +13,6 @@ namespace {
 
 using PhaseFunction = void (*)(void* const* tensors, void* workspace, int64_t begin, int64_t end,
                                void* scratch);
-
-/// Denormals are flushed on this thread while it lives.
-class FlushDenormals {
- public:
-  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
-  ~FlushDenormals() { _mm_setcsr(saved_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  unsigned saved_;
-};
 
 void zero(const KernelObject::ZeroFill& fill, char* base, size_t depth, int64_t begin,
           int64_t end) {

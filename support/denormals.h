@@ -4,7 +4,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace opsmith::executor {
+namespace opsmith {
 
 /// While it lives, numbers too small for the normal format count as zero in this thread
 /// (arithmetic on them is up to a hundred times slower). Restores the caller's setting.
@@ -23,4 +23,4 @@ class FlushDenormals {
   unsigned saved_ = 0;
 };
 
-}  // namespace opsmith::executor
+}  // namespace opsmith
