@@ -26,8 +26,28 @@ int64_t constant_extent(const expression::Stage& stage, const expression::Axis& 
   return extent.value();
 }
 
+bool has_rest(const StageNest& nest, const std::string& split);
+
+/// Whether an axis is shorter in the last iteration of some loop: it is part of a split with a
+/// rest.
+bool gets_shorter(const StageNest& nest, const std::string& axis) {
+  return std::any_of(nest.axes.begin(), nest.axes.end(), [&](const auto& entry) {
+    const auto& [name, split] = entry;
+    if (split.kind != AxisRelation::Kind::Split) return false;
+    return (split.second == axis && has_rest(nest, name)) ||
+           (split.first == axis && gets_shorter(nest, name));
+  });
+}
+
+/// Whether the last iteration of a split's outer part may be a shorter one.
+bool has_rest(const StageNest& nest, const std::string& split) {
+  const AxisRelation& relation = nest.axes.at(split);
+  return relation.extent % relation.factor != 0 || gets_shorter(nest, split);
+}
+
 /// What code generation relies on: after the first reduction loop only loops whose accumulators
-/// stay in registers; the outer part of a split with a rest outside its inner part.
+/// stay in registers; the outer part of a split with a rest is a loop outside its inner part, none
+/// of which is fused.
 void check(const StageNest& nest) {
   bool reducing = false;
   std::map<std::string, size_t> place;
@@ -43,9 +63,13 @@ void check(const StageNest& nest) {
     }
   }
   for (const auto& [name, axis] : nest.axes) {
-    if (axis.kind != AxisRelation::Kind::Split || axis.extent % axis.factor == 0) continue;
+    if (axis.kind != AxisRelation::Kind::Split || !has_rest(nest, name)) continue;
+    const std::string where = "schedule of '" + nest.stage.name + "': ";
     const auto outer = place.find(axis.first);
-    if (outer == place.end()) continue;  // split again, without a rest
+    if (outer == place.end()) {
+      throw UserError(where + "'" + axis.first + "' is split or fused, but '" + name +
+                      "' is no multiple of its parts everywhere");
+    }
     std::vector<std::string> parts = {axis.second};
     while (!parts.empty()) {
       const std::string part = parts.back();
@@ -54,9 +78,12 @@ void check(const StageNest& nest) {
       if (relation.kind == AxisRelation::Kind::Split) {
         parts.push_back(relation.first);
         parts.push_back(relation.second);
-      } else if (relation.kind == AxisRelation::Kind::Loop && place.at(part) < outer->second) {
-        throw UserError("schedule of '" + nest.stage.name + "': loop '" + part + "' is outside '" +
-                        axis.first + "', whose last iteration makes it shorter");
+      } else if (relation.kind != AxisRelation::Kind::Loop) {
+        throw UserError(where + "'" + part + "' is fused, but the last iteration of '" +
+                        axis.first + "' makes it shorter");
+      } else if (place.at(part) < outer->second) {
+        throw UserError(where + "loop '" + part + "' is outside '" + axis.first +
+                        "', whose last iteration makes it shorter");
       }
     }
   }
