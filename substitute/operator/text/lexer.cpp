@@ -101,9 +101,15 @@ void Lexer::fail(const std::string& complaint) const {
 
 namespace {
 
-Size read_factor(Lexer& lexer) {
+/// Levels of parentheses: more are no size but an attack on the stack.
+constexpr int kMaximumNesting = 100;
+
+Size read_product(Lexer& lexer, int depth);
+
+Size read_factor(Lexer& lexer, int depth) {
   if (lexer.accept("(")) {
-    Size size = read_size(lexer);
+    if (depth == kMaximumNesting) lexer.fail("parentheses are nested too deeply");
+    Size size = read_product(lexer, depth + 1);
     lexer.expect(")");
     return size;
   }
@@ -123,18 +129,20 @@ Size read_factor(Lexer& lexer) {
   return result;
 }
 
-}  // namespace
-
-Size read_size(Lexer& lexer) {
-  Size size = read_factor(lexer);
+Size read_product(Lexer& lexer, int depth) {
+  Size size = read_factor(lexer, depth);
   for (;;) {
     if (lexer.accept("*"))
-      size = size * read_factor(lexer);
+      size = size * read_factor(lexer, depth);
     else if (lexer.accept("/"))
-      size = size / read_factor(lexer);
+      size = size / read_factor(lexer, depth);
     else
       return size;
   }
 }
+
+}  // namespace
+
+Size read_size(Lexer& lexer) { return read_product(lexer, 0); }
 
 }  // namespace opsmith::substitute::text
