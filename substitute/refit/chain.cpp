@@ -36,24 +36,6 @@ bool Chain::uses(const LinearBlock& block, int weight) const {
   return false;
 }
 
-std::vector<float> Chain::block_matrix(const LinearBlock& block, const std::vector<float>& weights,
-                                       int varied, const std::vector<float>* direction) const {
-  const size_t entries = block.rows.size() * block.columns.size();
-  std::vector<float> matrix =
-      block.coefficients.empty() ? std::vector<float>(entries, 1.0f) : block.coefficients;
-  const WeightSpan* span = varied < 0 ? nullptr : &form_.weights[static_cast<size_t>(varied)];
-  for (const auto& factor : block.factors) {
-    for (size_t i = 0; i < entries; ++i) {
-      const int32_t element = factor[i];
-      if (element < 0) continue;
-      const bool vary =
-          span != nullptr && element >= span->begin && element < span->begin + span->count;
-      matrix[i] *= (vary ? *direction : weights)[static_cast<size_t>(element)];
-    }
-  }
-  return matrix;
-}
-
 namespace {
 
 /// Calls visit(entry, element, product of the entry's other factors) for every entry that has an
@@ -77,6 +59,27 @@ void visit_entries(const LinearBlock& block, const std::vector<float>& weights,
 }
 
 }  // namespace
+
+std::vector<float> Chain::block_matrix(const LinearBlock& block, const std::vector<float>& weights,
+                                       int varied, const std::vector<float>* direction) const {
+  const size_t entries = block.rows.size() * block.columns.size();
+  if (varied >= 0) {
+    std::vector<float> derivative(entries);
+    visit_entries(block, weights, form_.weights[static_cast<size_t>(varied)],
+                  [&](size_t entry, size_t element, float others) {
+                    derivative[entry] += others * (*direction)[element];
+                  });
+    return derivative;
+  }
+  std::vector<float> matrix =
+      block.coefficients.empty() ? std::vector<float>(entries, 1.0f) : block.coefficients;
+  for (const auto& factor : block.factors) {
+    for (size_t i = 0; i < entries; ++i) {
+      if (factor[i] >= 0) matrix[i] *= weights[static_cast<size_t>(factor[i])];
+    }
+  }
+  return matrix;
+}
 
 void Chain::add_gradient(const LinearBlock& block, const std::vector<float>& weights, int varied,
                          const std::vector<float>& part, std::vector<float>& gradient) const {
@@ -120,7 +123,10 @@ Rows Chain::sensitivities(const std::vector<float>& weights, size_t first) const
   for (size_t b = form_.blocks.size(); b-- > first;) {
     const LinearBlock& block = form_.blocks[b];
     // What only inputs feed needs no sensitivity: no weight lies before it.
-    if (block.columns.front() < static_cast<int32_t>(form_.inputs.size())) continue;
+    const auto inputs = static_cast<int32_t>(form_.inputs.size());
+    if (std::ranges::all_of(block.columns, [&](int32_t column) { return column < inputs; })) {
+      continue;
+    }
     const std::vector<float> matrix = block_matrix(block, weights);
     const Rows targets = gather_rows(result, block.rows);
     const int64_t columns = static_cast<int64_t>(block.columns.size());

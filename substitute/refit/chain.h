@@ -32,12 +32,12 @@ class Chain {
   /// All values [form.values x columns] when input i has the values inputs.row(i).
   Rows forward(const std::vector<float>& weights, const Rows& inputs) const;
 
-  /// The derivative of each output with respect to the values that blocks from `first` on
-  /// make or read: [form.values x outputs].
+  /// The derivative of each output with respect to the values that blocks from `first` on make or
+  /// read, those of inputs excepted: [form.values x outputs].
   Rows sensitivities(const std::vector<float>& weights, size_t first) const;
 
-  /// A block's matrix. With `varied` >= 0 it is the derivative along `direction`, which holds
-  /// elements for weight tensor `varied` only (indexed like all weights).
+  /// A block's matrix. With `varied` >= 0 it is the matrix' derivative along `direction`, of which
+  /// only the elements for weight tensor `varied` count (indexed like all weights).
   std::vector<float> block_matrix(const LinearBlock& block, const std::vector<float>& weights,
                                   int varied = -1,
                                   const std::vector<float>* direction = nullptr) const;
