@@ -1,7 +1,6 @@
 #include "search/output_folder.h"
 
-#include <unistd.h>
-
+#include <cstdlib>
 #include <filesystem>
 
 #include "support/error.h"
@@ -15,13 +14,9 @@ OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
   std::error_code error;
   created_ = !fs::exists(path_, error);
   make_folder(path_);
-  staging_ = (fs::path(path_) / (".staging." + std::to_string(::getpid()))).string();
-  try {
-    make_folder(staging_);
-    write_file(staged("probe"), "");
-    fs::remove(staged("probe"));
-  } catch (const std::exception&) {
-    fs::remove_all(staging_, error);
+  // A fresh name: what a process that was killed has left must not be taken for ours.
+  staging_ = (fs::path(path_) / ".staging.XXXXXX").string();
+  if (::mkdtemp(staging_.data()) == nullptr) {
     if (created_) fs::remove(path_, error);
     throw UserError("cannot write into the output folder " + path_ +
                     ": choose another with -o, or change its permissions");
@@ -40,7 +35,9 @@ std::string OutputFolder::staged(const std::string& name) const {
 
 void OutputFolder::commit() {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(staging_)) {
+  const fs::directory_iterator staged_entries(staging_, error);
+  if (error) throw UserError("cannot read " + staging_ + ": " + error.message());
+  for (const fs::directory_entry& entry : staged_entries) {
     fs::rename(entry.path(), fs::path(path_) / entry.path().filename(), error);
     if (error) {
       throw UserError("cannot move " + entry.path().string() + " to " + path_ + ": " +

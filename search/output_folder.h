@@ -6,8 +6,9 @@
 namespace opsmith::search {
 
 /// A folder that receives several files at once: they are written into a temporary folder inside
-/// it, and moved to their places when all of them are there. What was there before is replaced;
-/// nothing is left half-written.
+/// it, and moved to their places when all of them are there. Files of these names that were there
+/// before are replaced; nothing is left half-written. Of a process that is killed before, only the
+/// temporary folder (".staging." and six letters) is left.
 class OutputFolder {
  public:
   /// Creates the folder and makes sure that files can be written there. Throws UserError.

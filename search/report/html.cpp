@@ -1,6 +1,7 @@
 #include "search/report/html.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
 namespace opsmith::search {
@@ -20,6 +21,9 @@ std::string escape(const std::string& text) {
         break;
       case '"':
         result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
         break;
       default:
         result += c;
@@ -48,11 +52,14 @@ std::string text(double x, double y, const std::string& content, const char* anc
          format("%.1f", y) + "\" text-anchor=\"" + anchor + "\">" + escape(content) + "</text>";
 }
 
-/// Long node names lose their middle.
+/// Long node names lose their middle, but no part of a UTF-8 character.
 std::string shortened(const std::string& name, size_t limit = 40) {
   if (name.size() <= limit) return name;
-  const size_t half = (limit - 1) / 2;
-  return name.substr(0, half) + "…" + name.substr(name.size() - half);
+  const auto inside = [&](size_t at) { return (static_cast<uint8_t>(name[at]) & 0xc0) == 0x80; };
+  size_t end = (limit - 1) / 2, begin = name.size() - end;
+  while (end > 0 && inside(end)) --end;
+  while (begin < name.size() && inside(begin)) ++begin;
+  return name.substr(0, end) + "…" + name.substr(begin);
 }
 
 }  // namespace
