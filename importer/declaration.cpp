@@ -29,17 +29,19 @@ graph::SymbolicShape read_shape(const onnx::TensorShapeProto& proto, const std::
 void read_declaration(const onnx::ValueInfoProto& proto, graph::Value& value) {
   if (!proto.has_type() || value.constant) return;
   const onnx::TypeProto& type = proto.type();
+  if (type.value_case() == onnx::TypeProto::VALUE_NOT_SET) return;
+  // Of two declarations that contradict the later one counts, whole.
+  value.type = ElementType::Undefined;
+  value.shape.reset();
+  value.opaque_type.clear();
   if (!type.has_tensor_type()) {
-    if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET) {
-      value.opaque_type = type.SerializeAsString();
-    }
+    value.opaque_type = type.SerializeAsString();
     return;
   }
   const auto& tensor = type.tensor_type();
   value.type = element_type_from_onnx(tensor.elem_type());
-  if (value.type == ElementType::Undefined && tensor.elem_type() != 0) {
-    value.opaque_type = type.SerializeAsString();
-  }
+  if (tensor.elem_type() == onnx::TensorProto::UNDEFINED) return;  // says nothing
+  if (value.type == ElementType::Undefined) value.opaque_type = type.SerializeAsString();
   if (tensor.has_shape()) value.shape = read_shape(tensor.shape(), proto.name());
 }
 

@@ -29,9 +29,7 @@ std::string guess(std::string_view bytes) {
   return "; it is damaged, truncated or another kind of file";
 }
 
-onnx::ModelProto parse(const std::string& path) {
-  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  const std::string_view bytes = file->bytes();
+onnx::ModelProto parse(std::string_view bytes) {
   if (bytes.empty()) throw UserError("the file is empty");
   if (bytes.size() > size_t{std::numeric_limits<int32_t>::max()}) {
     throw UserError("the file is larger than 2 GB; save its weights as external data");
@@ -63,10 +61,19 @@ void read_opsets(const onnx::ModelProto& proto, graph::Model& model) {
   }
 }
 
-graph::Model read(const std::string& path) {
-  onnx::ModelProto proto = parse(path);
+/// Says what files may leave unsaid: operator set 1 in those of IR version 2, the versions of the
+/// domains of functions, and that bodies mean the operators that the model means.
+void state_opsets(graph::Model& model) {
+  if (model.opsets.empty()) model.opsets[""] = model.opset();
+  for (graph::Function& function : model.functions) {
+    model.opsets.emplace(function.domain, 1);
+    if (function.opsets.empty()) function.opsets[""] = model.opset();
+  }
+}
+
+graph::Model read(onnx::ModelProto proto, const std::string& source) {
   graph::Model model;
-  model.source = path;
+  model.source = source;
   model.ir_version = proto.ir_version();
   model.producer = proto.producer_name();
   model.producer_version = proto.producer_version();
@@ -74,7 +81,7 @@ graph::Model read(const std::string& path) {
   for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
   read_opsets(proto, model);
 
-  TensorReader tensors(path);
+  TensorReader tensors(source);
   GraphReader reader(tensors);
   model.graph = reader.read_graph(*proto.mutable_graph());
   for (auto& function : *proto.mutable_functions()) {
@@ -84,20 +91,32 @@ graph::Model read(const std::string& path) {
       throw UserError("function '" + last.name + "' is defined twice");
     }
   }
+  state_opsets(model);
   check_no_recursion(model);
   return model;
+}
+
+/// Runs `work`; its errors name the source.
+template <typename Work>
+graph::Model naming(const std::string& source, const Work& work) {
+  try {
+    return work();
+  } catch (const UserError& error) {
+    throw UserError(source + ": " + error.what());
+  } catch (const Unsupported& error) {
+    throw Unsupported(source + ": " + error.what());
+  }
 }
 
 }  // namespace
 
 graph::Model import_model(const std::string& path) {
-  try {
-    return read(path);
-  } catch (const UserError& error) {
-    throw UserError(path + ": " + error.what());
-  } catch (const Unsupported& error) {
-    throw Unsupported(path + ": " + error.what());
-  }
+  // The file is unmapped once it is parsed: its weights would be in memory twice.
+  return naming(path, [&] { return read(parse(MappedFile::open(path)->bytes()), path); });
+}
+
+graph::Model import_model(std::string_view bytes, const std::string& source) {
+  return naming(source, [&] { return read(parse(bytes), source); });
 }
 
 }  // namespace opsmith::importer

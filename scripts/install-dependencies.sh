@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that opsmith is built from and tested with. Idempotent: when all
 # are there it asks dpkg once and is done. Needs root or sudo. docs/dependencies.md says why each.
+#   scripts/install-dependencies.sh [PACKAGE...]    these too
 set -euo pipefail
 
 packages=(
@@ -12,6 +13,7 @@ packages=(
   # tests, benchmarks and data
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata dataset-fashion-mnist clang-format
   python3 python3-numpy
+  "$@"
 )
 
 missing=()

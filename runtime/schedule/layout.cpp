@@ -72,11 +72,16 @@ void copy_elements(const T* source, const Layout& from, T* destination, const La
   }
 }
 
+/// No block or halo is larger: extents and strides made of a few of them stay far from overflow.
+constexpr int64_t kLargestNumber = 1 << 20;
+
 int64_t parse_number(const std::string& text, const std::string& whole) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw UserError("layout '" + whole + "': '" + text + "' is no number");
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
+      value > kLargestNumber) {
+    throw UserError("layout '" + whole + "': '" + text + "' is no number from 0 to " +
+                    std::to_string(kLargestNumber));
   }
   return value;
 }
@@ -212,10 +217,16 @@ Layout parse_layout(const std::string& text) {
     layout.order.push_back(piece);
   }
   std::vector<int> seen(static_cast<size_t>(outer), 0);
+  std::vector<int64_t> blocks(static_cast<size_t>(outer), 1);
   for (const Layout::Piece& piece : layout.order) {
     if (piece.dimension >= outer || (piece.block == 0 && seen[piece.dimension]++ != 0)) {
       throw UserError("layout '" + text + "': dimension " + std::to_string(piece.dimension) +
                       " must have exactly one outer piece");
+    }
+    int64_t& block = blocks[static_cast<size_t>(piece.dimension)];
+    if (piece.block != 0 && (block *= piece.block) > kLargestNumber) {
+      throw UserError("layout '" + text + "': the blocks of dimension " +
+                      std::to_string(piece.dimension) + " are too large");
     }
   }
   if (mark != std::string::npos) {

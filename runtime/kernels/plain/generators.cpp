@@ -33,6 +33,10 @@ std::vector<Tensor> constant(const PlainCall& call) {
 std::vector<Tensor> constant_of_shape(const PlainCall& call) {
   const Tensor* value = attribute<Tensor>(call.node, "value");
   Tensor fill = value != nullptr ? *value : Tensor::scalar(0.0F);
+  if (fill.count() != 1) {
+    throw UserError("node " + describe(call.node) + ": its value has " +
+                    std::to_string(fill.count()) + " elements instead of one");
+  }
   Tensor result = call.output(0, fill.type(), call.integers(0));
   dispatch_size(fill.type(), call.node, [&](auto tag) {
     using T = decltype(tag);

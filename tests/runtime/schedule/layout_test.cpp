@@ -47,7 +47,8 @@ TEST(Layout, TextRoundTrip) {
 }
 
 TEST(Layout, BadTextIsRejected) {
-  for (const char* text : {"0,1,1", "0,2", "0,1/0", "a", "0,1 halo 2:1:1", "0,1 halo 1:1", "0/4"}) {
+  for (const char* text : {"0,1,1", "0,2", "0,1/0", "a", "0,1 halo 2:1:1", "0,1 halo 1:1", "0/4",
+                           "0,1,4294967295", "0,1,0/99999999", "0,0/65536,0/65536", "-1,0"}) {
     EXPECT_THROW(parse_layout(text), UserError) << text;
   }
 }
