@@ -10,16 +10,9 @@ namespace {
 using Kind = Dimension::Kind;
 using Dimensions = std::vector<const Dimension*>;
 
-/// Bits of the reductions, by number, that a dimension's value depends on.
-unsigned reductions_of(const Dimension* d) {
-  if (d == nullptr) return 0;
-  if (d->is(Kind::Reduce)) return 1u << d->number;
-  return reductions_of(d->first) | reductions_of(d->second);
-}
-
 unsigned reductions_of(const Dimensions& dimensions) {
   unsigned all = 0;
-  for (const Dimension* d : dimensions) all |= reductions_of(d);
+  for (const Dimension* d : dimensions) all |= d->reductions;
   return all;
 }
 
@@ -58,7 +51,7 @@ Dimensions cut(const Dimensions& dimensions, unsigned summed) {
   while (!open.empty()) {
     const Dimension* d = beneath_shares(open.back());
     open.pop_back();
-    if ((reductions_of(d) & summed) == 0 || d->is(Kind::Reduce)) {
+    if ((d->reductions & summed) == 0 || d->is(Kind::Reduce)) {
       add(closed, d);
       continue;
     }
@@ -80,8 +73,8 @@ Dimensions cut(const Dimensions& dimensions, unsigned summed) {
 /// The cheapest order of multiplying tensors, in one layer.
 class Factoring {
  public:
-  Factoring(const SizeTable& sizes, size_t layer, double output, Extent reduction_extents[16])
-      : sizes_(sizes), layer_(layer), output_(output), reduction_extents_(reduction_extents) {}
+  Factoring(size_t layer, double output, const SizeInfo* reduction_extents[16])
+      : layer_(layer), output_(output), reduction_extents_(reduction_extents) {}
 
   void go(const std::vector<Dimensions>& tensors, double so_far) {
     if (so_far >= best_) return;
@@ -89,7 +82,7 @@ class Factoring {
     for (const Dimensions& tensor : tensors) all |= reductions_of(tensor);
     double last = output_ * factor(tensors.size());
     for (int r = 0; r < 16; ++r)
-      if ((all >> r & 1) != 0) last *= sizes_.value(reduction_extents_[r], layer_);
+      if ((all >> r & 1) != 0) last *= reduction_extents_[r]->values[layer_];
     best_ = std::min(best_, so_far + last);
 
     for (unsigned subset = 1;
@@ -131,32 +124,30 @@ class Factoring {
     Dimensions axes;
     double domain = factor(factors);
     for (const Dimension* d : cut(dimensions, summed)) {
-      domain *= sizes_.value(d->extent->extent, layer_);
+      domain *= d->extent->values[layer_];
       if (!d->is(Kind::Reduce) || (summed >> d->number & 1) == 0) axes.push_back(d);
     }
     rest.push_back(axes);
     go(rest, so_far + domain);
   }
 
-  const SizeTable& sizes_;
   size_t layer_;
   double output_;
-  const Extent* reduction_extents_;
+  const SizeInfo** reduction_extents_;
   double best_ = std::numeric_limits<double>::infinity();
 };
 
-void note_reductions(const Dimension* d, Extent extents[16]) {
-  if (d == nullptr) return;
-  if (d->is(Kind::Reduce)) extents[d->number] = d->extent->extent;
+void note_reductions(const Dimension* d, const SizeInfo* extents[16]) {
+  if (d == nullptr || d->reductions == 0) return;
+  if (d->is(Kind::Reduce)) extents[d->number] = d->extent;
   note_reductions(d->first, extents);
   note_reductions(d->second, extents);
 }
 
-Extent output_extent(Space& space) {
+const SizeInfo* output_extent(Space& space) {
   Extent output;
-  for (const Axis& axis : space.problem().output)
-    output = output * space.sizes().find(axis.size)->extent;
-  return output;
+  for (const SizeInfo* extent : space.output()) output = output * extent->extent;
+  return space.sizes().find(output);
 }
 
 }  // namespace
@@ -167,14 +158,14 @@ double parameters(Space& space, const State& state) {
     Extent elements;
     for (const Dimension* d : state.weights[static_cast<size_t>(i)])
       elements = elements * d->extent->extent;
-    for (size_t layer = 0; layer < space.sizes().layers(); ++layer)
-      total += space.sizes().value(elements, layer);
+    const SizeInfo* product = space.sizes().find(elements);
+    for (size_t layer = 0; layer < space.sizes().layers(); ++layer) total += product->values[layer];
   }
   return total;
 }
 
 Cost operator_cost(Space& space, const State& state, const std::vector<const Dimension*>& match) {
-  Extent reductions[16];
+  const SizeInfo* reductions[16] = {};
   std::vector<Dimensions> tensors(1);
   for (const Dimension* d : match) add(tensors[0], d);
   for (int i = 0; i < state.weight_count; ++i) {
@@ -185,24 +176,55 @@ Cost operator_cost(Space& space, const State& state, const std::vector<const Dim
     for (const Dimension* d : tensor) note_reductions(d, reductions);
   Cost cost;
   cost.parameters = parameters(space, state);
-  const Extent output = output_extent(space);
+  const SizeInfo* output = output_extent(space);
   for (size_t layer = 0; layer < space.sizes().layers(); ++layer) {
-    Factoring factoring(space.sizes(), layer, space.sizes().value(output, layer), reductions);
+    Factoring factoring(layer, output->values[layer], reductions);
     factoring.go(tensors, 0);
     cost.macs += factoring.best();
   }
   return cost;
 }
 
+double most_macs(Space& space, const State& state) {
+  const SizeInfo* reductions[16] = {};
+  unsigned read = 0, all = 0;
+  for (const Dimension* d : state.data) {
+    read |= d->reductions;
+    note_reductions(d, reductions);
+  }
+  all = read;
+  for (int i = 0; i < state.weight_count; ++i)
+    for (const Dimension* d : state.weights[static_cast<size_t>(i)]) {
+      all |= d->reductions;
+      note_reductions(d, reductions);
+    }
+  double total = 0;
+  for (size_t layer = 0; layer < space.sizes().layers(); ++layer) {
+    double data = 1, weights = 1;
+    for (const SizeInfo* extent : space.output()) {
+      data *= extent->values[layer];
+      if (!extent->open) weights *= extent->values[layer];
+    }
+    for (int r = 0; r < 16; ++r) {
+      if ((all >> r & 1) == 0) continue;
+      const double extent = reductions[r]->values[layer];
+      weights *= extent;
+      if ((read >> r & 1) != 0) data *= extent;
+    }
+    total += data + weights;
+  }
+  return total;
+}
+
 double least_macs(Space& space, const State& state) {
-  const Extent output = output_extent(space);
+  const SizeInfo* output = output_extent(space);
   const bool final_weights = state.weight_count > 0 &&
                              state.weight_count + 1 == space.limits().tensors &&
                              space.limits().expands == 0;
   unsigned data = 0;
-  Extent reductions[16];
+  const SizeInfo* reductions[16] = {};
   for (const Dimension* d : state.data) {
-    data |= reductions_of(d);
+    data |= d->reductions;
     note_reductions(d, reductions);
   }
   double total = 0;
@@ -211,12 +233,12 @@ double least_macs(Space& space, const State& state) {
     for (int i = 0; i < state.weight_count && final_weights; ++i) {
       double domain = 1;
       unsigned shared = 0;
-      for (const Dimension* d : state.weights[static_cast<size_t>(i)]) shared |= reductions_of(d);
+      for (const Dimension* d : state.weights[static_cast<size_t>(i)]) shared |= d->reductions;
       for (int r = 0; r < 16; ++r)
-        if ((shared & data) >> r & 1) domain *= space.sizes().value(reductions[r], layer);
+        if ((shared & data) >> r & 1) domain *= reductions[r]->values[layer];
       least = std::min(least, domain);
     }
-    total += space.sizes().value(output, layer) * (final_weights ? least : 1);
+    total += output->values[layer] * (final_weights ? least : 1);
   }
   return total;
 }

@@ -26,4 +26,9 @@ double parameters(Space& space, const State& state);
 /// reads some weight, and with it goes over all reductions which that weight and the data share.
 double least_macs(Space& space, const State& state);
 
+/// What every operator grown from this state costs at most, once no reductions are added: weights
+/// may be multiplied first, summing what only they read (which does not go over open variables),
+/// and then the data, over the reductions that it still reads.
+double most_macs(Space& space, const State& state);
+
 }  // namespace opsmith::synthesis

@@ -18,19 +18,17 @@ const Dimension* DimensionStore::intern(Dimension dimension) {
   if (dimension.first != nullptr) hash = mix(hash ^ dimension.first->hash);
   if (dimension.second != nullptr) hash = mix(hash + 3 * dimension.second->hash);
   if (dimension.block != nullptr) hash = mix(hash ^ dimension.block->hash);
-  const auto [begin, end] = known_.equal_range(hash);
-  for (auto known = begin; known != end; ++known) {
-    const Dimension& other = *known->second;
-    if (other.kind == dimension.kind && other.number == dimension.number &&
-        other.extent == dimension.extent && other.first == dimension.first &&
-        other.second == dimension.second && other.block == dimension.block &&
-        other.ordered == dimension.ordered)
-      return known->second;
-  }
+  const Dimension** known = known_.find(hash, [&](const Dimension* other) {
+    return other->kind == dimension.kind && other->number == dimension.number &&
+           other->extent == dimension.extent && other->first == dimension.first &&
+           other->second == dimension.second && other->block == dimension.block &&
+           other->ordered == dimension.ordered;
+  });
+  if (known != nullptr) return *known;
   dimension.hash = hash;
+  dimension.id = static_cast<int>(dimensions_.size());
   dimensions_.push_back(dimension);
-  known_.emplace(hash, &dimensions_.back());
-  return &dimensions_.back();
+  return *known_.insert(hash, &dimensions_.back());
 }
 
 const Dimension* DimensionStore::iterator(int number, const SizeInfo* extent, bool ordered) {
@@ -47,6 +45,7 @@ const Dimension* DimensionStore::reduce(int number, const SizeInfo* extent) {
   dimension.number = static_cast<int8_t>(number);
   dimension.extent = extent;
   dimension.reduced = true;
+  dimension.reductions = static_cast<uint16_t>(1u << number);
   return intern(dimension);
 }
 
@@ -60,11 +59,13 @@ const Dimension* DimensionStore::view(Dimension::Kind kind, const SizeInfo* exte
   dimension.second = second;
   dimension.block = block;
   dimension.weight = first->weight;
+  dimension.reductions = first->reductions;
   dimension.ordered = first->ordered || kind == Dimension::Kind::Unfold;
   dimension.reduced = first->reduced;
   dimension.unfolded = first->unfolded || kind == Dimension::Kind::Unfold;
   dimension.reshapes = first->reshapes;
   if (second != nullptr) {
+    dimension.reductions = static_cast<uint16_t>(dimension.reductions | second->reductions);
     dimension.weight = std::max(dimension.weight, second->weight);
     dimension.ordered = dimension.ordered || second->ordered;
     dimension.reduced = dimension.reduced && second->reduced;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <unordered_map>
 
 #include "search/synthesis/extent.h"
 
@@ -31,14 +30,16 @@ struct Dimension {
   const Dimension* second = nullptr;
   const SizeInfo* block = nullptr;
 
+  int id = 0;  ///< counts the dimensions of a store
   // What follows from the above:
-  uint64_t hash = 0;      ///< of the structure, the same in every store
-  int8_t weight = -1;     ///< the latest weight that the dimension or one below is shared with
-  uint8_t reshapes = 0;   ///< Splits and Merges in a row that end here
-  bool ordered = false;   ///< neighbours mean something: image rows, not channels
-  bool reduced = false;   ///< made from reductions only
-  bool unfolded = false;  ///< an Unfold is in it: not to be expanded, for its zeros
-  bool strided = false;   ///< a Stride that no Unfold has consumed
+  uint64_t hash = 0;        ///< of the structure, the same in every store
+  uint16_t reductions = 0;  ///< bits of the reductions, by number, that the value depends on
+  int8_t weight = -1;       ///< the latest weight that the dimension or one below is shared with
+  uint8_t reshapes = 0;     ///< Splits and Merges in a row that end here
+  bool ordered = false;     ///< neighbours mean something: image rows, not channels
+  bool reduced = false;     ///< made from reductions only
+  bool unfolded = false;    ///< an Unfold is in it: not to be expanded, for its zeros
+  bool strided = false;     ///< a Stride that no Unfold has consumed
 
   bool is(Kind k) const { return kind == k; }
 };
@@ -73,7 +74,7 @@ class DimensionStore {
 
   SizeTable& sizes_;
   std::deque<Dimension> dimensions_;
-  std::unordered_multimap<uint64_t, const Dimension*> known_;
+  HashTable<const Dimension*> known_;
 };
 
 }  // namespace opsmith::synthesis

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "search/synthesis/placement.h"
 #include "search/synthesis/rules/rule.h"
 #include "search/synthesis/shape_distance.h"
 
@@ -40,18 +41,43 @@ class Enumerator {
   Space& space() { return space_; }
 
  private:
-  bool accepts(const State& state, const Move& move);
-  bool exceeds_depth(const State& next);
+  /// A multiset of data extents as the shape distance sees it: its key, and the dimensions with a
+  /// Stride apart.
+  struct Outlook {
+    uint64_t key = 0;
+    int count = 0;
+    int strided = 0;
+    void add(const SizeInfo* extent);
+    void add(const Dimension* dimension);
+    void remove(const Dimension* dimension);
+  };
+
+  bool accepts(const State& state, const Move& move, const StateFacts& facts,
+               const Outlook& outlook);
+  bool exceeds_depth(const State& state, const Move& move, const Outlook& outlook);
+  bool misplaces(const State& state, const Move& move);
+  Elimination means_left(int weights, int expands) const;
+  static Outlook look_at(const State& state);
+  Outlook after(const State& state, const Move& move, Outlook outlook);
   int missing_variables(const State& state) const;
   bool within_costs(const State& next) const;
+  bool too_cheap(const State& state) const;
 
   Space& space_;
   ShapeDistance shape_distance_;
-  std::array<std::vector<size_t>, Move::kinds> rules_of_kind_;
+  Placement placement_;
+  struct ActiveRule {
+    const Rule* rule;
+    size_t number;
+  };
+  std::array<std::vector<ActiveRule>, Move::kinds> rules_of_kind_;
   EnumerationCounters counters_;
+  std::vector<Move> proposed_;  ///< kept for its memory
 };
 
-/// Moves of one kind that fit the limits, whatever the rules say of them (limits.h).
-std::vector<Move> proposals(Space& space, const State& state, Move::Kind kind);
+/// Moves of one kind that fit the limits, whatever the rules say of them (limits.h), but for
+/// contractions that move one of the dimensions `never_moved`.
+void proposals(Space& space, const State& state, Move::Kind kind, uint16_t never_moved,
+               std::vector<Move>& moves);
 
 }  // namespace opsmith::synthesis

@@ -52,25 +52,29 @@ bool SizeTable::is_whole(const Extent& extent) const {
 }
 
 const SizeInfo* SizeTable::find(const Extent& extent) {
-  const auto found = known_.find(extent);
-  if (found != known_.end()) return found->second;
+  const uint64_t hash = extent.hash();
+  const SizeInfo** found =
+      known_.find(hash, [&](const SizeInfo* info) { return info->extent == extent; });
+  if (found != nullptr) return *found;
   SizeInfo info;
   info.extent = extent;
-  info.hash = extent.hash();
+  info.hash = hash;
   info.whole = is_whole(extent);
   info.smallest = std::numeric_limits<double>::infinity();
   for (size_t layer = 0; layer < layers(); ++layer) {
     const double here = value(extent, layer);
     info.smallest = std::min(info.smallest, here);
     info.largest = std::max(info.largest, here);
+    info.values.push_back(here);
   }
   for (size_t i = 0; i < variables_.size(); ++i)
     if (extent.power(i) != 0) {
       info.primary = info.primary || primary_[i];
+      info.primaries += primary_[i] ? extent.power(i) : 0;
       info.open = info.open || variables_[i].open;
     }
   infos_.push_back(info);
-  return known_[extent] = &infos_.back();
+  return *known_.insert(hash, &infos_.back());
 }
 
 const SizeInfo* SizeTable::find(const Size& size) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "search/synthesis/hash_table.h"
 #include "search/synthesis/mix.h"
 #include "substitute/operator/size.h"
 
@@ -76,8 +76,10 @@ struct SizeInfo {
   bool whole = false;    ///< legal, and a whole number of at least 1 in every layer
   bool open = false;     ///< holds an open variable
   bool primary = false;  ///< holds a primary variable
+  int primaries = 0;     ///< sum of the powers of its primary variables
   double smallest = 0;   ///< over the layers
   double largest = 0;
+  std::vector<double> values;  ///< by layer, whole or not
 };
 
 /// The variables of a search and the extents seen so far. Not for use by several threads.
@@ -114,14 +116,11 @@ class SizeTable {
  private:
   bool is_whole(const Extent& extent) const;
 
-  struct Hash {
-    size_t operator()(const Extent& extent) const { return static_cast<size_t>(extent.hash()); }
-  };
   std::vector<Variable> variables_;
   std::vector<bool> primary_;
   Extent primaries_, opens_;
   std::deque<SizeInfo> infos_;
-  std::unordered_map<Extent, const SizeInfo*, Hash> known_;
+  HashTable<const SizeInfo*> known_;
 };
 
 }  // namespace opsmith::synthesis

@@ -79,10 +79,8 @@ class Descent {
         if (node->complete) return node;
         continue;
       }
-      const auto children = graph_->children(node, static_cast<Move::Kind>(kind));
-      if (children.empty()) continue;
-      const auto choice = random_.integer(0, static_cast<int64_t>(children.size()) - 1);
-      return graph_->follow(node, *children[static_cast<size_t>(choice)]);
+      StateNode::Child* child = graph_->random_child(node, static_cast<Move::Kind>(kind), random_);
+      if (child != nullptr) return graph_->follow(node, *child);
     }
     return nullptr;
   }

@@ -30,15 +30,28 @@ ShapeDistance::ShapeDistance(SizeTable& sizes, std::vector<const SizeInfo*> desi
 
 int ShapeDistance::operator()(std::span<const SizeInfo* const> current, Elimination elimination,
                               int most) {
-  uint64_t key = static_cast<uint64_t>(elimination) + current.size() * 8;
-  for (const SizeInfo* info : current) key += mix(info->hash);
-  Known& known = known_[key];
-  if (known.exact || known.distance > most) return known.distance;
+  uint64_t parts = 0;
+  for (const SizeInfo* info : current) parts += key_part(info);
+  if (const int distance = known(parts, current.size(), elimination, most); distance >= 0)
+    return distance;
   const int bound = std::min(most + 1, unreachable);
-  known.distance =
+  Known computed;
+  computed.distance =
       static_cast<int8_t>(compute({current.begin(), current.end()}, elimination, bound));
-  known.exact = known.distance < bound || bound == unreachable;
-  return known.distance;
+  computed.exact = computed.distance < bound || bound == unreachable;
+  const uint64_t key = table_key(parts, current.size(), elimination);
+  Known* before = known_.find(key, [](const Known&) { return true; });
+  if (before == nullptr)
+    known_.insert(key, computed);
+  else
+    *before = computed;
+  return computed.distance;
+}
+
+int ShapeDistance::known(uint64_t key, size_t count, Elimination elimination, int most) {
+  const Known* known =
+      known_.find(table_key(key, count, elimination), [](const Known&) { return true; });
+  return known != nullptr && (known->exact || known->distance > most) ? known->distance : -1;
 }
 
 /// Puts the current dimensions, one after the other, into a group of the desired ones or aside,

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "search/synthesis/extent.h"
@@ -35,6 +34,14 @@ class ShapeDistance {
 
   ShapeDistance(SizeTable& sizes, std::vector<const SizeInfo*> desired);
 
+  /// Identifies a multiset of extents, of which each contributes its part: what a search looks up
+  /// most often need not be listed first.
+  static uint64_t key_part(const SizeInfo* extent) { return mix(extent->hash); }
+
+  /// The distance of the multiset of that key if it is known well enough to be compared with
+  /// `most`, -1 otherwise.
+  int known(uint64_t key, size_t count, Elimination elimination, int most);
+
   /// The distance; where it is more than `most`, something more than `most` (which is found
   /// sooner).
   int operator()(std::span<const SizeInfo* const> current, Elimination elimination,
@@ -42,6 +49,9 @@ class ShapeDistance {
 
  private:
   struct Search;
+  static uint64_t table_key(uint64_t key, size_t count, Elimination elimination) {
+    return key + static_cast<uint64_t>(elimination) + count * 8;
+  }
   int compute(std::vector<const SizeInfo*> current, Elimination elimination, int bound);
 
   SizeTable& sizes_;
@@ -56,7 +66,7 @@ class ShapeDistance {
     int8_t distance = 0;
     bool exact = false;  ///< otherwise the distance is at least this
   };
-  std::unordered_map<uint64_t, Known> known_;
+  HashTable<Known> known_;
 };
 
 }  // namespace opsmith::synthesis

@@ -61,6 +61,7 @@ Space::Space(const Problem& problem, const Limits& limits)
     throw UserError("operators have at most 100 primitives and " +
                     std::to_string(DimensionSet::capacity) + " Expands");
   for (const Axis& axis : problem.input) input_.push_back(sizes_.find(axis.size));
+  for (const Axis& axis : problem.output) output_.push_back(sizes_.find(axis.size));
   enumerate_extents();
 }
 

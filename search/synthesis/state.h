@@ -80,6 +80,7 @@ class Space {
   State apply(const State& state, const Move& move);
 
   const std::vector<const SizeInfo*>& input() const { return input_; }
+  const std::vector<const SizeInfo*>& output() const { return output_; }
   /// Extents that Reduce and Merge may introduce, in a fixed order: monomials under the limits.
   const std::vector<const SizeInfo*>& extents() const { return extents_; }
   /// Those by which a dimension of an extent can be merged.
@@ -94,7 +95,7 @@ class Space {
   Limits limits_;
   SizeTable sizes_;
   DimensionStore dimensions_;
-  std::vector<const SizeInfo*> input_;
+  std::vector<const SizeInfo*> input_, output_;
   std::vector<const SizeInfo*> extents_;
   std::unordered_map<const SizeInfo*, std::vector<const SizeInfo*>> blocks_;
 };

@@ -3,10 +3,10 @@
 #include <array>
 #include <deque>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "search/synthesis/enumerator.h"
+#include "support/random.h"
 
 namespace opsmith::synthesis {
 
@@ -31,6 +31,8 @@ class StateGraph {
   StateNode* root() { return root_; }
   /// Children of one kind that are not known to be dead.
   std::vector<StateNode::Child*> children(StateNode* node, Move::Kind kind);
+  /// One of them at random, nullptr when there are none. Forgets dead ones.
+  StateNode::Child* random_child(StateNode* node, Move::Kind kind, Random& random);
   StateNode* follow(StateNode* node, StateNode::Child& child);
   /// Marks the node if neither it nor any child can be complete.
   bool check_dead(StateNode* node);
@@ -39,10 +41,11 @@ class StateGraph {
 
  private:
   StateNode* intern(const State& state);
+  std::vector<StateNode::Child>& all_children(StateNode* node, Move::Kind kind);
 
   Enumerator& enumerator_;
   std::deque<StateNode> nodes_;
-  std::unordered_multimap<uint64_t, StateNode*> known_;
+  HashTable<StateNode*> known_;
   StateNode* root_;
 };
 

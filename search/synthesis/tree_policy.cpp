@@ -103,7 +103,9 @@ bool TreePolicy::reveal(StateNode* node, int kind, Random& random) {
 int TreePolicy::choose_instance(StateNode* node, int kind, Random& random) {
   const uint64_t state = node->state.hash();
   const Instances& list = instances(node, kind);
-  const int64_t visits = nodes[state].kinds[static_cast<size_t>(kind)].visits;
+  // What is under way counts: several workers would all meet the one child otherwise.
+  const RewardStatistics& so_far = nodes[state].kinds[static_cast<size_t>(kind)];
+  const int64_t visits = so_far.visits + so_far.pending;
   const auto allowed = static_cast<size_t>(
       std::max(1.0, std::floor(std::pow(static_cast<double>(visits), options_.widening))));
   while (true) {

@@ -14,46 +14,31 @@ bool view_before_contraction(const Proposal& p) {
   return p.move.second == nullptr || p.move.second->weight < last;
 }
 
-bool is_reduce(const Dimension* d) { return d != nullptr && d->is(Kind::Reduce); }
-
-/// Is there an untouched reduction of the same extent with a lower number?
-bool has_earlier_twin(const State& state, const Dimension* reduce, const Dimension* except) {
-  for (const Dimension* other : state.data)
-    if (other->is(Kind::Reduce) && other->extent == reduce->extent && other != except &&
-        other->number < reduce->number)
-      return true;
-  return false;
-}
-
 /// Untouched reductions of one extent are alike: only the first of them is to be used.
 bool later_twin(const Proposal& p) {
+  if (!p.facts.has_twins) return false;
   const Move& move = p.move;
+  const auto earlier = [&](int i) { return p.facts.earlier_twins[static_cast<size_t>(i)]; };
   if (move.kind != Move::Kind::Contract) {
-    if (is_reduce(move.first) && has_earlier_twin(p.state, move.first, nullptr)) return true;
-    return is_reduce(move.second) && has_earlier_twin(p.state, move.second, move.first);
+    const int first = move.first == nullptr ? -1 : p.state.data.find(move.first);
+    const int second = move.second == nullptr ? -1 : p.state.data.find(move.second);
+    if (first >= 0 && earlier(first) != 0) return true;
+    return second >= 0 && (earlier(second) & ~(first < 0 ? 0u : 1u << first)) != 0;
   }
-  // Among twins: first those that stay, then the shared, then the moved ones.
-  const auto treatment = [&](int i) {
-    return (move.shared >> i & 1) != 0 ? 0 : (move.moved >> i & 1) != 0 ? 1 : 2;
-  };
-  for (int i = 0; i < p.state.data.size(); ++i)
-    for (int j = 0; j < p.state.data.size(); ++j) {
-      const Dimension *a = p.state.data[i], *b = p.state.data[j];
-      if (is_reduce(a) && is_reduce(b) && a->extent == b->extent && a->number < b->number &&
-          treatment(i) > treatment(j))
-        return true;
-    }
+  // Among twins: first those that are shared, then those that are moved, then those that stay.
+  for (int i = 0; i < p.state.data.size(); ++i) {
+    const unsigned before = earlier(i);
+    if ((move.shared >> i & 1) != 0 && (before & ~unsigned{move.shared}) != 0) return true;
+    if ((move.moved >> i & 1) != 0 && (before & ~unsigned(move.shared | move.moved)) != 0)
+      return true;
+  }
   return false;
 }
 
 /// A Stride skips elements; the window of an Unfold is where that makes sense (dilation).
 bool strided_elsewhere(const Proposal& p) {
   const Move& move = p.move;
-  if (move.kind == Move::Kind::Contract) {
-    for (int i = 0; i < p.state.data.size(); ++i)
-      if (((move.shared | move.moved) >> i & 1) != 0 && p.state.data[i]->strided) return true;
-    return false;
-  }
+  if (move.kind == Move::Kind::Contract) return ((move.shared | move.moved) & p.facts.strided) != 0;
   if (move.first != nullptr && move.first->strided) return true;
   return move.kind != Move::Kind::Unfold && move.second != nullptr && move.second->strided;
 }

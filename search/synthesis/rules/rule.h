@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "search/synthesis/rules/state_facts.h"
 #include "search/synthesis/state.h"
 
 namespace opsmith::synthesis {
@@ -13,6 +14,7 @@ struct Proposal {
   Space& space;
   const State& state;
   const Move& move;
+  const StateFacts& facts;
 
   bool is(Move::Kind kind) const { return move.kind == kind; }
 };
@@ -30,6 +32,9 @@ struct Rule {
   std::vector<Move::Kind> kinds;  ///< of the moves that it looks at
   Loss loss = Loss::Nothing;
   bool (*forbids)(const Proposal& proposal) = nullptr;
+  /// Where `forbids` holds for every contraction that moves one of certain dimensions: those, so
+  /// that the others alone are enumerated. Each is counted once for a state then.
+  uint16_t (*never_moved)(const StateFacts& facts) = nullptr;
 };
 
 /// All rules, in the order in which they are asked. Adding a rule is a function and a line in the

@@ -31,18 +31,9 @@ bool undoes_merge_through_shares(const Proposal& p) {
 }
 
 bool joins_primaries(const Proposal& p) {
-  const Extent& outer = p.move.first->extent->extent;
-  const Extent& inner = p.move.second->extent->extent;
-  const SizeTable& sizes = p.space.sizes();
-  const auto count = [&](const Extent& extent) {
-    int primaries = 0;
-    for (size_t v = 0; v < sizes.variables().size(); ++v)
-      if (sizes.is_primary(v)) primaries += extent.power(v);
-    return primaries;
-  };
-  const int joined = count(outer) + count(inner);
+  const int joined = p.move.first->extent->primaries + p.move.second->extent->primaries;
   return joined > 1 && std::all_of(p.space.input().begin(), p.space.input().end(),
-                                   [&](const SizeInfo* e) { return count(e->extent) < joined; });
+                                   [&](const SizeInfo* e) { return e->primaries < joined; });
 }
 
 /// Of two unordered dimensions: the one without primary variables, else the smaller, is outer.
