@@ -12,6 +12,7 @@
 #include "runtime/executor/session.h"
 #include "support/error.h"
 #include "support/log.h"
+#include "support/resident_memory.h"
 #include "support/timing.h"
 
 namespace opsmith::cli {
@@ -31,6 +32,7 @@ struct BenchOptions : CommonOptions {
 struct Contestant {
   std::string path;
   graph::Model model;
+  double load_seconds = 0;
   Tensors inputs;
 };
 
@@ -40,6 +42,11 @@ struct Result {
   TimingSummary timing;
   int64_t macs = 0;
   double peak_share = 0;
+  double open_seconds =
+      0;                   ///< from the file to a plan, kernels from the cache where they are there
+  int64_t peak_bytes = 0;  ///< memory that opening and the first run added at most
+  int64_t arena_bytes = 0;
+  int64_t weight_bytes = 0;
   std::vector<StepProfile> steps;
 };
 
@@ -47,6 +54,12 @@ int64_t total_macs(const std::vector<StepProfile>& steps) {
   int64_t total = 0;
   for (const StepProfile& step : steps) total += step.multiply_accumulates;
   return total;
+}
+
+std::map<std::string, Shape> shapes_of(const Tensors& tensors) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : tensors) shapes[name] = tensor.shape();
+  return shapes;
 }
 
 /// All contestants at one thread count, timed in turns. One that cannot run is left out with a
@@ -60,12 +73,20 @@ std::vector<Result> measure_all(const std::vector<Contestant>& contestants, int 
   std::vector<std::function<void()>> work;
   for (const Contestant& contestant : contestants) {
     try {
-      auto session =
-          std::make_unique<Session>(contestant.model, kernel_provider(), session_options);
       Result result;
       result.model = contestant.path;
       result.threads = threads;
-      session->run(contestant.inputs);  // makes the plan
+      const int64_t resident = resident_bytes();
+      reset_peak_resident();
+      const Stopwatch opening;
+      auto session =
+          std::make_unique<Session>(contestant.model, kernel_provider(), session_options);
+      session->prepare(shapes_of(contestant.inputs));
+      result.open_seconds = contestant.load_seconds + opening.seconds();
+      session->run(contestant.inputs);
+      result.peak_bytes = peak_resident_bytes() - resident;
+      result.arena_bytes = session->arena_bytes(shapes_of(contestant.inputs));
+      result.weight_bytes = session->weight_bytes();
       result.steps = session->profile(contestant.inputs);
       result.macs = total_macs(result.steps);
       results.push_back(std::move(result));
@@ -115,7 +136,11 @@ nlohmann::json to_json(const Result& result, bool with_steps) {
                       {"runs", result.timing.runs},
                       {"macs", result.macs},
                       {"gflops", 2e-9 * static_cast<double>(result.macs) / result.timing.median},
-                      {"peak_share", result.peak_share}};
+                      {"peak_share", result.peak_share},
+                      {"open_ms", result.open_seconds * 1e3},
+                      {"peak_bytes", result.peak_bytes},
+                      {"arena_bytes", result.arena_bytes},
+                      {"weight_bytes", result.weight_bytes}};
   if (with_steps) {
     json["steps"] = nlohmann::json::array();
     for (const StepProfile& step : result.steps) {
@@ -135,7 +160,9 @@ void run(const BenchOptions& options) {
   if (!options.json.empty()) check_output_file(options.json);
   std::vector<Contestant> contestants;
   for (const std::string& path : options.models) {
-    Contestant contestant{path, load_model(path, options.shapes), {}};
+    const Stopwatch loading;
+    Contestant contestant{path, load_model(path, options.shapes), 0, {}};
+    contestant.load_seconds = loading.seconds();
     contestant.inputs = options.inputs.empty() ? random_inputs(contestant.model, options.seed)
                                                : load_inputs(contestant.model, options.inputs);
     contestants.push_back(std::move(contestant));
@@ -156,7 +183,7 @@ void run(const BenchOptions& options) {
   if (results.empty()) throw NothingMeasured("no model could be run; see the warnings above");
 
   Table table({"model", "threads", "median ms", "p90 ms", "spread", "runs", "GMAC", "GFLOP/s",
-               "% of peak", "ratio"});
+               "% of peak", "ratio", "open ms", "peak MiB"});
   for (const Result& result : results) {
     // Against the first model at the same thread count: above 1 is slower.
     const auto first = std::find_if(results.begin(), results.end(), [&](const Result& other) {
@@ -167,7 +194,9 @@ void run(const BenchOptions& options) {
          fixed(result.timing.p90 * 1e3, 3), fixed(result.timing.spread * 100, 0) + " %",
          std::to_string(result.timing.runs), fixed(static_cast<double>(result.macs) * 1e-9, 3),
          fixed(2e-9 * static_cast<double>(result.macs) / result.timing.median, 1),
-         fixed(result.peak_share * 100, 1), fixed(result.timing.median / first->timing.median, 3)});
+         fixed(result.peak_share * 100, 1), fixed(result.timing.median / first->timing.median, 3),
+         fixed(result.open_seconds * 1e3, 1),
+         fixed(static_cast<double>(result.peak_bytes) / (1 << 20), 1)});
   }
   table.print(std::cout);
   if (options.profile) {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <type_traits>
 
+#include "support/aligned_memory.h"
 #include "support/error.h"
 #include "support/float16.h"
 
@@ -39,13 +39,6 @@ bool holds(ElementType type) {
     return type == ElementType::Float16 || type == ElementType::BFloat16;
   }
   return false;
-}
-
-std::shared_ptr<const void> allocate(size_t bytes, void*& data) {
-  constexpr std::align_val_t kAlignment{64};
-  data = ::operator new(std::max<size_t>(bytes, 1), kAlignment);
-  return {data,
-          [](const void* p) { ::operator delete (const_cast<void*>(p), std::align_val_t{64}); }};
 }
 
 /// Calls visit(i, element as double) for every element, whatever the type.
@@ -241,7 +234,9 @@ Tensor::Tensor(ElementType type, Shape shape)
   if (__builtin_mul_overflow(count_, static_cast<int64_t>(element_size(type)), &total)) {
     throw UserError("shape " + to_string(shape_) + " has too many elements");
   }
-  owner_ = allocate(static_cast<size_t>(total), data_);
+  const std::shared_ptr<void> memory = allocate_aligned(static_cast<size_t>(total));
+  data_ = memory.get();
+  owner_ = memory;
 }
 
 template <typename T>

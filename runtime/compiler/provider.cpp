@@ -11,7 +11,7 @@ namespace opsmith::compiler {
 namespace {
 
 /// Raised whenever the same specification makes different code than before.
-constexpr int64_t kCodeVersion = 2;
+constexpr int64_t kCodeVersion = 3;
 
 class Compiler : public schedule::KernelProvider {
  public:

@@ -7,6 +7,7 @@
 #include "runtime/executor/reference.h"
 #include "runtime/kernels/lowering.h"
 #include "support/error.h"
+#include "support/thread_team.h"
 
 namespace opsmith::executor {
 namespace {
@@ -19,7 +20,7 @@ class PlanRun {
       : plan_(plan),
         inputs_(inputs),
         arena_(static_cast<char*>(arena)),
-        threads_(threads),
+        team_(threads),
         heap_(plan.values.size()) {
     for (ValueId id : plan.outputs) {
       const Location& location = plan.location(id);
@@ -97,7 +98,7 @@ class PlanRun {
     std::vector<void*> arguments;
     for (ValueId id : step.operation.inputs) arguments.push_back(address(id));
     for (ValueId id : step.operation.outputs) arguments.push_back(address(id));
-    step.kernel->run(arguments, arena_ + step.workspace, threads_);
+    step.kernel->run(arguments, arena_ + step.workspace, team_);
   }
 
   void run_plain(const Step& step) {
@@ -156,7 +157,7 @@ class PlanRun {
     const PlanValue& from = plan_.value(step.operation.inputs[0]);
     const PlanValue& to = plan_.value(step.operation.outputs[0]);
     change_layout(address(step.operation.inputs[0]), from.layout,
-                  address(step.operation.outputs[0]), to.layout, *to.shape, to.type, threads_);
+                  address(step.operation.outputs[0]), to.layout, *to.shape, to.type, team_);
   }
 
   void run_join(const Step& step) {
@@ -166,13 +167,13 @@ class PlanRun {
       parts.push_back({address(id), value.layout, value.shape->at(1)});
     }
     const PlanValue& to = plan_.value(step.operation.outputs[0]);
-    join_channels(parts, address(step.operation.outputs[0]), to.layout, *to.shape, threads_);
+    join_channels(parts, address(step.operation.outputs[0]), to.layout, *to.shape, team_);
   }
 
   const Plan& plan_;
   const std::vector<Tensor>& inputs_;
   char* arena_;
-  int threads_;
+  ThreadTeam team_;
   std::vector<Tensor> heap_;
   std::vector<Tensor> results_;
 };

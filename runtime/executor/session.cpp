@@ -1,13 +1,12 @@
 #include "runtime/executor/session.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <mutex>
-#include <new>
 
 #include "runtime/executor/plan.h"
 #include "runtime/executor/prepare.h"
+#include "support/aligned_memory.h"
 #include "support/denormals.h"
 #include "support/error.h"
 
@@ -30,11 +29,10 @@ class ArenaPool {
         return arena;
       }
     }
-    void* memory = std::aligned_alloc(64, (bytes_ + 63) / 64 * 64);
-    if (memory == nullptr) throw std::bad_alloc();
+    std::shared_ptr<void> memory = allocate_aligned(bytes_);
     // Padding of channel blocks must hold finite numbers.
-    std::memset(memory, 0, bytes_);
-    return {memory, std::free};
+    std::memset(memory.get(), 0, bytes_);
+    return memory;
   }
   void give_back(std::shared_ptr<void> arena) {
     std::lock_guard lock(mutex_);

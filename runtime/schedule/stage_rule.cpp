@@ -80,6 +80,17 @@ void StageRule::write_reduction(int64_t points) {
       }
     }
   }
+  if (gathers_) {
+    // A shuffled vector serves all taps of a window: they come innermost, so that it can be
+    // forgotten before the next is made. Elsewhere each point is read once per tap anyway.
+    std::vector<std::string> taps;
+    std::erase_if(reduction_loops_, [&](const std::string& name) {
+      const bool copied = std::find(unrolled_.begin(), unrolled_.end(), name) != unrolled_.end();
+      if (copied) taps.push_back(name);
+      return copied;
+    });
+    inner.insert(inner.end(), taps.begin(), taps.end());
+  }
   reduction_loops_.insert(reduction_loops_.end(), inner.begin(), inner.end());
 }
 
@@ -107,25 +118,49 @@ std::vector<std::string> StageRule::choose_tasks() {
   return parallel;
 }
 
-void StageRule::order_loops() {
-  if (vector_ >= 0 && !axis(vector_).reduction) {
-    int64_t bytes = 0;
-    for (const StageAnalysis::Access& access : analysis_.accesses()) {
-      if (!access.in_body || !moves(access, vector_)) continue;
+bool StageRule::is_used_again(const StageAnalysis::Access& access) const {
+  for (int i = 0; i < axis_count(); ++i) {
+    if (i != vector_ && !axis(i).reduction && !moves(access, i)) return true;
+  }
+  return false;
+}
+
+void StageRule::place_vector_blocks() {
+  const bool reduces = analysis_.stage().reduction != expression::Reduction::None;
+  int64_t bytes = 0;
+  bool streams = !reduces;
+  for (const StageAnalysis::Access& access : analysis_.accesses()) {
+    if (!access.in_body || !moves(access, vector_)) continue;
+    if (is_used_again(access)) {
       bytes = std::max(bytes, element_count(access.shape) * 4);
-    }
-    const int64_t level2 = target_.cache_bytes.size() > 1 ? target_.cache_bytes[1] : 512 << 10;
-    const auto block = outer_loops_[vector_outer_];
-    outer_loops_.erase(outer_loops_.begin() + static_cast<std::ptrdiff_t>(vector_outer_));
-    const bool reduces = analysis_.stage().reduction != expression::Reduction::None;
-    if (!reduces || bytes > level2 / 2) {
-      // Keep the stage's order, behind a leading axis such as the batch.
-      const size_t place = std::min(vector_outer_, outer_loops_.size());
-      outer_loops_.insert(outer_loops_.begin() + static_cast<std::ptrdiff_t>(place), block);
     } else {
-      outer_loops_.push_back(block);
+      streams = true;
     }
   }
+  const int64_t level2 = target_.cache_bytes.size() > 1 ? target_.cache_bytes[1] : 512 << 10;
+  const OuterLoop block = outer_loops_[vector_outer_];
+  outer_loops_.erase(outer_loops_.begin() + static_cast<std::ptrdiff_t>(vector_outer_));
+  size_t place = outer_loops_.size();
+  if (bytes > level2 / 2) {
+    // Keep the stage's order, behind a leading axis such as the batch.
+    place = std::min(vector_outer_, place);
+  } else if (streams && place > 0) {
+    OuterLoop& last = outer_loops_.back();
+    if (place == 1 && last.divisible && last.extent >= 4 * kEnoughTasks) {
+      const int64_t factor = (last.extent + 2 * kEnoughTasks - 1) / (2 * kEnoughTasks);
+      const auto [outer, inner] = split(last.name, factor);
+      const int64_t extent = last.extent;
+      last = {outer, (extent + factor - 1) / factor, false};
+      outer_loops_.push_back({inner, factor, false});
+      place = 2;
+    }
+    --place;
+  }
+  outer_loops_.insert(outer_loops_.begin() + static_cast<std::ptrdiff_t>(place), block);
+}
+
+void StageRule::order_loops() {
+  if (vector_ >= 0 && !axis(vector_).reduction) place_vector_blocks();
   const std::vector<std::string> parallel = choose_tasks();
   std::vector<std::string> order;
   for (const OuterLoop& loop : outer_loops_) order.push_back(loop.name);

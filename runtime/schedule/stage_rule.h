@@ -81,15 +81,24 @@ class StageRule {
   /// tasks of their own is split.
   std::vector<std::string> choose_tasks();
 
-  /// Output loops outside, then the reduction, then the tile. Blocks of the vector axis go outside
-  /// the points when a read over them is too large to stay in the second-level cache.
+  /// Whether some output axis finds the same elements of this read again.
+  bool is_used_again(const StageAnalysis::Access& access) const;
+
+  /// Blocks of the vector axis go outside the points when what they read again and again (weights)
+  /// is too large to stay in the second-level cache, else inside. Where they read elements of their
+  /// own (depthwise, pooling, element-wise), they go between rows: the next stage finds each row on
+  /// the core that made it, and each block still walks through memory evenly.
+  void place_vector_blocks();
+
+  /// Output loops outside, then the reduction, then the tile.
   void order_loops();
 
   StageAnalysis analysis_;
   const Target& target_;
   Schedule& schedule_;
-  int vector_ = -1;   ///< number of the vectorized axis
-  int longest_ = -1;  ///< number of the reduction axis that is unrolled
+  int vector_ = -1;       ///< number of the vectorized axis
+  int longest_ = -1;      ///< number of the reduction axis that is unrolled
+  bool gathers_ = false;  ///< some read's lanes are put together from several places
   int64_t vector_block_ = 1;
   std::vector<OuterLoop> outer_loops_;
   size_t vector_outer_ = 0;  ///< place of the vector axis' blocks in outer_loops_

@@ -142,12 +142,12 @@ void StageRule::tile_outputs() {
       }
     }
     // Reads put together from several places keep what they are made of in registers too.
-    const bool gathers = std::any_of(
+    gathers_ = std::any_of(
         analysis_.accesses().begin(), analysis_.accesses().end(), [&](const auto& access) {
           return access.in_body && vector_ >= 0 &&
                  analysis_.movement(access, axis(vector_), width) == Movement::Elsewhere;
         });
-    if (gathers) problem.registers = problem.registers / 2 - 2;
+    if (gathers_) problem.registers = problem.registers / 2 - 2;
     problem.columns = axis(column).extent;
     if (row >= 0) problem.rows = axis(row).extent;
   }

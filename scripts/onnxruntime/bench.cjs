@@ -6,15 +6,28 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { opsmith, session, feeds, reference, textModel, work } = require('./tools.cjs');
-const { writeNpy, randomFloats } = require('./tensors.cjs');
+const { writeNpy, randomFloats, randomIntegers } = require('./tensors.cjs');
+
+const tokens = 128;
+const ids = () => randomIntegers([1, tokens], 1000, 1);
+const image = (name) => () =>
+  ({ file: reference(name), inputs: { input: randomFloats([1, 3, 224, 224], 1) } });
+const text = (file, width) => () =>
+  ({ file: textModel(file), inputs: { x: randomFloats([1, 3, 48, width], 1) } });
 
 const models = {
-  resnet18: () => ({ file: reference('resnet18'), input: 'input', dims: [1, 3, 224, 224] }),
-  resnet50: () => ({ file: reference('resnet50'), input: 'input', dims: [1, 3, 224, 224] }),
-  vgg16: () => ({ file: reference('vgg16'), input: 'input', dims: [1, 3, 224, 224] }),
-  mobilenet_v2: () => ({ file: reference('mobilenet_v2'), input: 'input', dims: [1, 3, 224, 224] }),
-  text_recogniser: () => ({ file: textModel('ch_PP-OCRv4_rec_infer.onnx'), input: 'x', dims: [1, 3, 48, 320] }),
-  text_orientation: () => ({ file: textModel('ch_ppocr_mobile_v2.0_cls_infer.onnx'), input: 'x', dims: [1, 3, 48, 192] }),
+  ...Object.fromEntries(['resnet18', 'resnet34', 'resnet50', 'resnext50', 'vgg16', 'mobilenet_v2',
+    'densenet121', 'googlenet', 'efficientnet_b0'].map((name) => [name, image(name)])),
+  bert_base: () => ({
+    file: reference('bert_base'),
+    inputs: {
+      input_ids: ids(),
+      attention_mask: { type: 'int64', dims: [1, tokens], data: new BigInt64Array(tokens).fill(1n) },
+    },
+  }),
+  gpt2: () => ({ file: reference('gpt2'), inputs: { input_ids: ids() } }),
+  text_recogniser: text('ch_PP-OCRv4_rec_infer.onnx', 320),
+  text_orientation: text('ch_ppocr_mobile_v2.0_cls_infer.onnx', 192),
 };
 
 const median = (values) => {
@@ -23,26 +36,45 @@ const median = (values) => {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-// In a child process: runs onnxruntime for some seconds and prints the median in milliseconds.
-async function measurePeer({ file, input, dims, threads, seconds }) {
+const geometricMean = (values) =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+
+// Bytes of the process now in memory ('VmRSS') or at most so far ('VmHWM').
+function resident(field) {
+  const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(fs.readFileSync('/proc/self/status', 'utf8'));
+  return Number(line[1]) * 1024;
+}
+
+const milliseconds = (since) => Number(process.hrtime.bigint() - since) / 1e6;
+
+// In a child process: runs onnxruntime for some seconds and prints what it took.
+async function measurePeer({ name, file, threads, seconds }) {
+  const inputs = models[name]().inputs;
+  const before = resident('VmRSS');
+  const opened = process.hrtime.bigint();
   const peer = await session(file, threads);
-  const fed = feeds({ [input]: randomFloats(dims, 1) });
+  const open = milliseconds(opened);
+  const fed = feeds(inputs);
   for (let i = 0; i < 3; ++i) await peer.run(fed);
   const times = [];
   const begin = process.hrtime.bigint();
-  while (times.length < 5 || Number(process.hrtime.bigint() - begin) < seconds * 1e9) {
+  while (times.length < 5 || milliseconds(begin) < seconds * 1e3) {
     const start = process.hrtime.bigint();
     await peer.run(fed);
-    times.push(Number(process.hrtime.bigint() - start) / 1e6);
+    times.push(milliseconds(start));
   }
-  console.log(median(times));
+  console.log(JSON.stringify(
+    { median_ms: median(times), open_ms: open, peak_bytes: resident('VmHWM') - before }));
 }
 
-function measureOurs({ file, input, dims, threads, seconds }) {
+function measureOurs({ file, inputs, threads, seconds }) {
   const json = path.join(work, 'bench.json');
-  const data = path.join(work, 'bench-input.npy');
-  writeNpy(data, randomFloats(dims, 1));
-  opsmith('bench', file, '--quiet', '--input', `${input}=${data}`, '--threads', String(threads),
+  const flags = Object.entries(inputs).flatMap(([name, tensor], i) => {
+    const data = path.join(work, `bench-input-${i}.npy`);
+    writeNpy(data, tensor);
+    return ['--input', `${name}=${data}`];
+  });
+  opsmith('bench', file, '--quiet', ...flags, '--threads', String(threads),
     '--time-budget', `${seconds}s`, '--json', json);
   return JSON.parse(fs.readFileSync(json, 'utf8')).results[0];
 }
@@ -64,34 +96,56 @@ function parse(args) {
   return options;
 }
 
+function measure(name, threads, options) {
+  const model = models[name]();
+  const ours = [];
+  const theirs = [];
+  for (let round = 0; round < options.rounds; ++round) {
+    ours.push(measureOurs({ ...model, threads, seconds: options.seconds }));
+    const task = { name, file: model.file, threads, seconds: options.seconds };
+    theirs.push(JSON.parse(execFileSync(process.execPath,
+      [__filename, '--peer', JSON.stringify(task)], { encoding: 'utf8' })));
+  }
+  const centre = (runs, field) => median(runs.map((run) => run[field]));
+  const ratios = ours.map((run, i) => theirs[i].median_ms / run.median_ms);
+  return {
+    model: name, threads,
+    opsmith_ms: centre(ours, 'median_ms'), onnxruntime_ms: centre(theirs, 'median_ms'),
+    ratio: centre(theirs, 'median_ms') / centre(ours, 'median_ms'),
+    ratio_range: [Math.min(...ratios), Math.max(...ratios)],
+    peak_share: centre(ours, 'peak_share'),
+    opsmith_open_ms: centre(ours, 'open_ms'), onnxruntime_open_ms: centre(theirs, 'open_ms'),
+    opsmith_peak_bytes: centre(ours, 'peak_bytes'),
+    onnxruntime_peak_bytes: centre(theirs, 'peak_bytes'),
+    rounds: { ours, theirs },
+  };
+}
+
 function main() {
   const options = parse(process.argv.slice(2));
+  const widths = [17, 8, 12, 10, 8, 13, 8, 17, 18];
+  const print = (cells) => console.log(cells.map((cell, i) =>
+    i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join(''));
+  const mib = (bytes) => (bytes / 2 ** 20).toFixed(0);
+  print(['model', 'threads', 'opsmith ms', 'peer ms', 'ratio', 'range', '% peak', 'open ms (peer)',
+    'peak MiB (peer)']);
   const results = [];
-  const columns = (...cells) => console.log(cells[0].padEnd(18) + cells[1].padStart(8) +
-    cells.slice(2).map((cell) => cell.padStart(15)).join(''));
-  columns('model', 'threads', 'opsmith ms', 'onnxruntime ms', 'ratio', '% of peak');
   for (const name of options.chosen) {
-    const model = models[name]();
     for (const threads of options.threads) {
-      const ours = [];
-      const theirs = [];
-      let share = 0;
-      for (let round = 0; round < options.rounds; ++round) {
-        const task = { ...model, threads, seconds: options.seconds };
-        const result = measureOurs(task);
-        ours.push(result.median_ms);
-        share = result.peak_share;
-        theirs.push(Number(execFileSync(process.execPath,
-          [__filename, '--peer', JSON.stringify(task)], { encoding: 'utf8' })));
-      }
-      const row = { model: name, threads, opsmith_ms: median(ours), onnxruntime_ms: median(theirs),
-        ratio: median(ours) / median(theirs), peak_share: share, rounds: { ours, theirs } };
+      const row = measure(name, threads, options);
       results.push(row);
-      columns(name, String(threads), row.opsmith_ms.toFixed(3), row.onnxruntime_ms.toFixed(3),
-        row.ratio.toFixed(3), (100 * share).toFixed(1));
+      print([name, String(threads), row.opsmith_ms.toFixed(2), row.onnxruntime_ms.toFixed(2),
+        row.ratio.toFixed(2), row.ratio_range.map((ratio) => ratio.toFixed(2)).join('-'),
+        (100 * row.peak_share).toFixed(1),
+        `${row.opsmith_open_ms.toFixed(0)} (${row.onnxruntime_open_ms.toFixed(0)})`,
+        `${mib(row.opsmith_peak_bytes)} (${mib(row.onnxruntime_peak_bytes)})`]);
     }
   }
-  console.log('ratio: opsmith over onnxruntime; below 1 opsmith is faster');
+  for (const threads of options.threads) {
+    const ratios = results.filter((row) => row.threads === threads).map((row) => row.ratio);
+    console.log(`geometric mean of ratios at ${threads} thread(s): ${geometricMean(ratios).toFixed(2)}`);
+  }
+  console.log("ratio: onnxruntime's time over opsmith's; above 1 opsmith is faster");
   if (options.json) fs.writeFileSync(options.json, JSON.stringify({ results }, null, 2) + '\n');
 }
 

@@ -271,6 +271,7 @@ void StageEmitter::emit_tile(const AxisFrame& frame) {
   const std::vector<Point> outputs = points(frame, false);
   Accumulators accumulators;
   if (nest_.stage.reduction != Reduction::None) {
+    prefetch_results(outputs);
     accumulators.assign(outputs.size() * static_cast<size_t>(reduction_points_),
                         arithmetic_.identity(nest_.stage.reduction, nest_.stage.accumulation));
     accumulators = reduce(0, frame, std::move(accumulators));

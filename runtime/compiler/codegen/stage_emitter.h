@@ -68,6 +68,9 @@ class StageEmitter {
   Accumulators reduce_serial(size_t level, const AxisFrame& frame, Accumulators accumulators,
                              int64_t full);
   Accumulators body(const AxisFrame& frame, Accumulators accumulators);
+  /// Prefetches where the tile's results go and what is added to them.
+  void prefetch_results(const std::vector<Point>& outputs);
+  int64_t reduction_steps() const;
   void finish(const Point& point, const Accumulators& accumulators);
 
   /// Points of the copied loops in order: output ones, or those of reduction axes.

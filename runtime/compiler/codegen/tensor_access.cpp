@@ -360,6 +360,18 @@ void TensorAccess::store(const TensorPlace& tensor, const std::vector<LinearForm
   }
 }
 
+void TensorAccess::prefetch(const TensorPlace& tensor, const std::vector<LinearForm>& indices,
+                            const Lanes& lanes, bool write) {
+  LinearForm place = offset(tensor, indices);
+  if (lanes.atom >= 0) place = atoms_.replace(place, lanes.atom, 0);
+  Value* const address = pointer(tensor, place);
+  constexpr uint32_t kEveryLevel = 3;
+  constexpr uint32_t kData = 1;
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                           {address, builder_.getInt32(write ? 1 : 0),
+                            builder_.getInt32(kEveryLevel), builder_.getInt32(kData)});
+}
+
 void TensorAccess::add(const TensorPlace& tensor, const std::vector<LinearForm>& indices,
                        const TypedValue& value) {
   Value* const address = pointer(tensor, offset(tensor, indices));

@@ -60,6 +60,9 @@ class TensorAccess {
   /// Stores the active lanes; where the rest lies in the padding of a block, it is zeroed.
   void store(const TensorPlace& tensor, const std::vector<LinearForm>& indices, const Lanes& lanes,
              const TypedValue& value);
+  /// Asks for the cache line of the first lane, to be read or written soon.
+  void prefetch(const TensorPlace& tensor, const std::vector<LinearForm>& indices,
+                const Lanes& lanes, bool write);
   /// Adds a scalar to an element.
   void add(const TensorPlace& tensor, const std::vector<LinearForm>& indices,
            const TypedValue& value);

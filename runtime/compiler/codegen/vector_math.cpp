@@ -8,6 +8,12 @@ using llvm::Value;
 
 bool VectorMath::is_double(Value* x) { return x->getType()->getScalarType()->isDoubleTy(); }
 
+llvm::Type* VectorMath::integer_like(Value* x) {
+  llvm::Type* const integer = is_double(x) ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  auto* vector = llvm::dyn_cast<llvm::VectorType>(x->getType());
+  return vector == nullptr ? integer : llvm::VectorType::get(integer, vector->getElementCount());
+}
+
 Value* VectorMath::constant(Value* like, double value) {
   return llvm::ConstantFP::get(like->getType(), value);
 }
@@ -44,35 +50,54 @@ Value* VectorMath::widen(Value* x) {
 Value* VectorMath::narrow(Value* x, llvm::Type* type) { return builder_.CreateFPTrunc(x, type); }
 
 Value* VectorMath::power_of_two(Value* n) {
-  const bool wide = is_double(n);
-  llvm::Type* integer = wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
-  if (auto* vector = llvm::dyn_cast<llvm::VectorType>(n->getType())) {
-    integer = llvm::VectorType::get(integer, vector->getElementCount());
-  }
+  llvm::Type* const integer = integer_like(n);
   Value* exponent = builder_.CreateFPToSI(n, integer);
-  exponent = builder_.CreateAdd(exponent, llvm::ConstantInt::get(integer, wide ? 1023 : 127));
-  exponent = builder_.CreateShl(exponent, llvm::ConstantInt::get(integer, wide ? 52 : 23));
+  exponent = builder_.CreateAdd(exponent, llvm::ConstantInt::get(integer, 1023));
+  exponent = builder_.CreateShl(exponent, llvm::ConstantInt::get(integer, 52));
   return builder_.CreateBitCast(exponent, n->getType());
 }
 
+VectorMath::Exponential VectorMath::reduced_exponential_single(Value* x) {
+  // Below -87.34 results are less than any normal number and flushed; above 88.73 they overflow.
+  // A NaN passes both comparisons.
+  Value* const high = constant(x, 89);
+  Value* const low = constant(x, -87.6);
+  x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, high), high, x);
+  x = builder_.CreateSelect(builder_.CreateFCmpOLT(x, low), low, x);
+  // 2^n has no exponent for n = 128: there n stays 127 and r grows to 0.97 at most.
+  Value* const most = constant(x, 88.3);
+  Value* const bounded = builder_.CreateSelect(builder_.CreateFCmpOGT(x, most), most, x);
+  // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits; with 127 more, those
+  // are the exponent of 2^n.
+  Value* const shift = constant(x, 12582912 + 127);
+  Value* const shifted = fused(bounded, constant(x, std::numbers::log2e), shift);
+  Value* const n = builder_.CreateFSub(shifted, shift);
+  llvm::Type* const integer = integer_like(x);
+  Value* const bits = builder_.CreateShl(builder_.CreateBitCast(shifted, integer),
+                                         llvm::ConstantInt::get(integer, 23));
+  Value* r = fused(n, constant(x, -0x1.62e400p-1), x);
+  r = fused(n, constant(x, -0x1.7f7d1cf79abcap-20), r);
+  Value* const tail = polynomial(r, {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
+  Value* const p = fused(builder_.CreateFMul(r, r), tail, r);
+  return {p, builder_.CreateBitCast(bits, x->getType()), nullptr};
+}
+
 VectorMath::Exponential VectorMath::reduced_exponential(Value* x) {
-  const bool wide = is_double(x);
+  if (!is_double(x)) return reduced_exponential_single(x);
   // Beyond these bounds the result is 0 or infinity; a NaN passes both comparisons.
-  Value* const high = constant(x, wide ? 710 : 89);
-  Value* const low = constant(x, wide ? -746 : -104);
+  Value* const high = constant(x, 710);
+  Value* const low = constant(x, -746);
   x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, high), high, x);
   x = builder_.CreateSelect(builder_.CreateFCmpOLT(x, low), low, x);
   Value* n = builder_.CreateUnaryIntrinsic(
       llvm::Intrinsic::roundeven, builder_.CreateFMul(x, constant(x, std::numbers::log2e)));
   // ln 2 in two parts, the first with trailing zeros so that n * part is exact.
-  Value* r = fused(n, constant(x, wide ? -0x1.62e42fefa0000p-1 : -0x1.62e400p-1), x);
-  r = fused(n, constant(x, wide ? -0x1.cf79abc9e3b3ap-40 : -0x1.7f7d1cf79abcap-20), r);
+  Value* r = fused(n, constant(x, -0x1.62e42fefa0000p-1), x);
+  r = fused(n, constant(x, -0x1.cf79abc9e3b3ap-40), r);
   // The Taylor series suffices for |r| <= 0.35: the first term left out is below an ulp.
   Value* const tail =
-      wide ? polynomial(
-                 r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
-                     1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5})
-           : polynomial(r, {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
+      polynomial(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                     1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
   Value* const p = fused(builder_.CreateFMul(r, r), tail, r);
   // A NaN must not reach the conversion to integers; p carries it on.
   Value* const zero = constant(n, 0);
@@ -85,7 +110,7 @@ VectorMath::Exponential VectorMath::reduced_exponential(Value* x) {
 Value* VectorMath::exp(Value* x) {
   const Exponential e = reduced_exponential(x);
   Value* const scaled = fused(e.p, e.half1, e.half1);
-  return builder_.CreateFMul(scaled, e.half2);
+  return e.half2 == nullptr ? scaled : builder_.CreateFMul(scaled, e.half2);
 }
 
 Value* VectorMath::tanh(Value* x) {
@@ -94,7 +119,7 @@ Value* VectorMath::tanh(Value* x) {
   Value* const most = constant(x, 20);
   magnitude = builder_.CreateSelect(builder_.CreateFCmpOGT(magnitude, most), most, magnitude);
   const Exponential e = reduced_exponential(builder_.CreateFAdd(magnitude, magnitude));
-  Value* const scale = builder_.CreateFMul(e.half1, e.half2);
+  Value* const scale = e.half2 == nullptr ? e.half1 : builder_.CreateFMul(e.half1, e.half2);
   Value* const minus_one = fused(scale, e.p, builder_.CreateFSub(scale, constant(x, 1)));
   Value* const result =
       builder_.CreateFDiv(minus_one, builder_.CreateFAdd(minus_one, constant(x, 2)));
@@ -103,10 +128,7 @@ Value* VectorMath::tanh(Value* x) {
 
 Value* VectorMath::log(Value* x) {
   const bool wide = is_double(x);
-  llvm::Type* integer = wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
-  if (auto* vector = llvm::dyn_cast<llvm::VectorType>(x->getType())) {
-    integer = llvm::VectorType::get(integer, vector->getElementCount());
-  }
+  llvm::Type* const integer = integer_like(x);
   const auto number = [&](uint64_t value) { return llvm::ConstantInt::get(integer, value); };
   // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
   Value* bits = builder_.CreateBitCast(x, integer);
@@ -138,7 +160,23 @@ Value* VectorMath::log(Value* x) {
                                result);
 }
 
+Value* VectorMath::erf_single(Value* x) {
+  // x P(x^2) / Q(x^2), fitted to erf on [0, 3.92] with a relative error of 2e-8; beyond, erf is 1.
+  Value* const end = constant(x, 3.92);
+  Value* bounded = absolute(x);
+  bounded = builder_.CreateSelect(builder_.CreateFCmpOGT(bounded, end), end, bounded);
+  Value* const square = builder_.CreateFMul(bounded, bounded);
+  Value* const above =
+      polynomial(square, {2.0503116426548545e-06, 2.8485731570358227e-04, 3.7644476294412164e-03,
+                          5.274513328633515e-02, 1.9037909401212172e-01, 1.1283791468570734});
+  Value* const below =
+      polynomial(square, {3.8092705361584287e-05, 1.1622532642492718e-03, 1.4966880436578464e-02,
+                          1.1409782089626096e-01, 5.020518279001779e-01, 1.0});
+  return copy_sign(builder_.CreateFDiv(builder_.CreateFMul(bounded, above), below), x);
+}
+
 Value* VectorMath::erf(Value* x) {
+  if (x->getType()->getScalarType()->isFloatTy()) return erf_single(x);
   Value* const magnitude = absolute(x);
   // Below 1: the Taylor series. Above: Abramowitz and Stegun 7.1.26, absolute error 1.5e-7.
   Value* const bounded = builder_.CreateSelect(builder_.CreateFCmpOGT(magnitude, constant(x, 1)),

@@ -27,13 +27,16 @@ class VectorMath {
   llvm::Value* absolute(llvm::Value* x);
   llvm::Value* copy_sign(llvm::Value* magnitude, llvm::Value* sign);
   bool is_double(llvm::Value* x);
+  llvm::Type* integer_like(llvm::Value* x);  ///< integers as wide as x, as many
   /// exp(x) - 1 = scale * p + (scale - 1): how exp and tanh are made.
   struct Exponential {
     llvm::Value* p = nullptr;      ///< exp(r) - 1 of the reduced argument
     llvm::Value* half1 = nullptr;  ///< 2^n = half1 * half2, so that neither overflows
-    llvm::Value* half2 = nullptr;
+    llvm::Value* half2 = nullptr;  ///< nullptr where half1 is all of it
   };
   Exponential reduced_exponential(llvm::Value* x);
+  Exponential reduced_exponential_single(llvm::Value* x);
+  llvm::Value* erf_single(llvm::Value* x);
   llvm::Value* power_of_two(llvm::Value* n);
   llvm::Value* sine(llvm::Value* x, double quadrant);
   llvm::Value* widen(llvm::Value* x);  ///< f32 to f64

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace opsmith {
+class ThreadTeam;
+}
+
 namespace opsmith::compiler {
 
 /// Machine code of one kernel and how to call it. No LLVM is needed to load and run it.
@@ -64,7 +68,8 @@ class LoadedKernel {
   int64_t workspace_bytes(int threads) const;
 
   /// `arguments` in the order of KernelObject::arguments, 64-byte aligned; `workspace` of
-  /// workspace_bytes(threads). Uses at most `threads` OpenMP threads; denormals are flushed meanwhile.
+  /// workspace_bytes(threads of the team). Denormals are flushed meanwhile.
+  void run(std::span<void* const> arguments, void* workspace, ThreadTeam& team) const;
   void run(std::span<void* const> arguments, void* workspace, int threads) const;
 
  private:

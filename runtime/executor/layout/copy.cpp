@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "support/thread_team.h"
+
 namespace opsmith::executor {
 namespace {
 
@@ -107,6 +109,16 @@ class HaloCleaner {
   size_t innermost_;
 };
 
+/// Calls copy(row) for each row of `elements`; on several threads where that pays.
+template <typename Copy>
+void for_rows(ThreadTeam& team, int64_t rows, int64_t elements, const Copy& copy) {
+  constexpr int64_t kWorthThreads = 32768;
+  const int64_t chunks = rows * elements < kWorthThreads ? 1 : team.chunks_for(rows);
+  team.run(chunks, [&](int64_t chunk, int) noexcept {
+    for (int64_t i = rows * chunk / chunks; i < rows * (chunk + 1) / chunks; ++i) copy(i);
+  });
+}
+
 }  // namespace
 
 void zero_halo(void* data, const Layout& layout, const Shape& shape, ElementType type) {
@@ -115,7 +127,7 @@ void zero_halo(void* data, const Layout& layout, const Shape& shape, ElementType
 }
 
 void change_layout(const void* source, const Layout& from, void* destination, const Layout& to,
-                   const Shape& shape, ElementType type, int threads) {
+                   const Shape& shape, ElementType type, ThreadTeam& team) {
   auto in = planes_of(from, shape), out = planes_of(to, shape);
   bool fast = in && out && type == ElementType::Float32 &&
               (in->block == out->block || in->block == 1 || out->block == 1);
@@ -130,8 +142,7 @@ void change_layout(const void* source, const Layout& from, void* destination, co
   int64_t rows = shape[0] * groups * height;
   const auto* from_data = static_cast<const float*>(source);
   auto* to_data = static_cast<float*>(destination);
-#pragma omp parallel for num_threads(threads) if (rows * width * block > 65536)
-  for (int64_t item = 0; item < rows; ++item) {
+  for_rows(team, rows, width * block, [&](int64_t item) noexcept {
     int64_t h = item % height, group = item / height % groups, n = item / height / groups;
     int64_t c = group * block;
     if (in->block == out->block) {
@@ -140,11 +151,11 @@ void change_layout(const void* source, const Layout& from, void* destination, co
     } else {
       copy_block(from_data, *in, to_data, *out, n, c, h, std::min(block, shape[1] - c), width);
     }
-  }
+  });
 }
 
 void join_channels(const std::vector<JoinPart>& parts, void* destination, const Layout& to,
-                   const Shape& shape, int threads) {
+                   const Shape& shape, ThreadTeam& team) {
   Planes out = *planes_of(to, shape);
   int64_t height = shape.size() == 4 ? shape[2] : 1, width = shape.back();
   auto* to_data = static_cast<float*>(destination);
@@ -171,13 +182,12 @@ void join_channels(const std::vector<JoinPart>& parts, void* destination, const 
     const auto* from_data = static_cast<const float*>(part.data);
     int64_t groups = (part.channels + in.block - 1) / in.block;
     int64_t rows = shape[0] * groups * height;
-#pragma omp parallel for num_threads(threads) if (rows * width * in.block > 65536)
-    for (int64_t item = 0; item < rows; ++item) {
+    for_rows(team, rows, width * in.block, [&](int64_t item) noexcept {
       int64_t h = item % height, group = item / height % groups, n = item / height / groups;
       int64_t c = group * in.block;
       std::memcpy(to_data + out.at(n, first + c, h), from_data + in.at(n, c, h),
                   static_cast<size_t>(width * in.block) * sizeof(float));
-    }
+    });
     first += part.channels;
   }
 }

@@ -5,15 +5,20 @@
 #include "runtime/schedule/layout.h"
 #include "support/tensor.h"
 
+namespace opsmith {
+class ThreadTeam;
+}
+
 namespace opsmith::executor {
 
 /// Zeroes the halo of a tensor and nothing else.
 void zero_halo(void* data, const schedule::Layout& layout, const Shape& shape, ElementType type);
 
-/// Copies a tensor between layouts with up to `threads` threads; the destination's halo and
+/// Copies a tensor between layouts with the threads of `team`; the destination's halo and
 /// channel padding become zero. Fast between row-major and channel-blocked f32, with any halos.
 void change_layout(const void* source, const schedule::Layout& from, void* destination,
-                   const schedule::Layout& to, const Shape& shape, ElementType type, int threads);
+                   const schedule::Layout& to, const Shape& shape, ElementType type,
+                   ThreadTeam& team);
 
 /// One part of a concatenation along the channels.
 struct JoinPart {
@@ -26,6 +31,6 @@ struct JoinPart {
 /// number of blocks. `shape` is that of the result. The destination's halo becomes zero. Parts that
 /// already lie in their place (and have cleared their halo) are left alone.
 void join_channels(const std::vector<JoinPart>& parts, void* destination,
-                   const schedule::Layout& to, const Shape& shape, int threads);
+                   const schedule::Layout& to, const Shape& shape, ThreadTeam& team);
 
 }  // namespace opsmith::executor

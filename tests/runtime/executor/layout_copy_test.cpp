@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "support/thread_team.h"
 #include "tests/runtime/executor/models.h"
 
 namespace opsmith::executor {
@@ -34,7 +35,8 @@ TEST(LayoutCopy, EqualsThePlainConversionForAllPairs) {
                                ElementType::Float32);
       for (const Layout& to : layouts) {
         std::vector<float> made(static_cast<size_t>(to.storage_count(shape)), 9.0F);
-        change_layout(source.data(), from, made.data(), to, shape, ElementType::Float32, 2);
+        ThreadTeam team(2);
+        change_layout(source.data(), from, made.data(), to, shape, ElementType::Float32, team);
         Tensor back(ElementType::Float32, shape);
         schedule::convert_layout(made.data(), to, back.raw(), Layout::row_major(4), shape,
                                  ElementType::Float32);
@@ -81,7 +83,8 @@ TEST(LayoutCopy, JoinsChannelsOfPartsWithOtherHalos) {
                              parts[i].shape(), ElementType::Float32);
     list.push_back({stored.back().data(), own, parts[i].shape()[1]});
   }
-  join_channels(list, joined.data(), to, shape, 2);
+  ThreadTeam team(2);
+  join_channels(list, joined.data(), to, shape, team);
   for (int64_t c = 0; c < 36; ++c) {
     const Tensor& part = parts[c < 16 ? 0 : 1];
     int64_t channel = c < 16 ? c : c - 16;
