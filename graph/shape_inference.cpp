@@ -123,7 +123,7 @@ class GraphInference {
       found = infer_function(*function, node);
     } else if (const OperatorDefinition* definition =
                    node.domain.empty() ? find_operator(node.type) : nullptr) {
-      check_required_inputs(node);
+      check_arity(node);
       found = infer_operator(*definition, node);
     }
     for (size_t i = 0; i < std::min(found.size(), node.outputs.size()); ++i) {

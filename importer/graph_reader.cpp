@@ -86,6 +86,7 @@ std::string canonical_domain(const std::string& domain) {
 }
 
 ValueId GraphReader::define(Scope& scope, const std::string& name, const std::string& what) {
+  if (name.empty()) throw UserError(what + " defines a value without a name");
   Value value;
   value.name = name;
   const ValueId id = scope.graph.add_value(std::move(value));

@@ -18,16 +18,28 @@ Node node_with(const std::string& type, std::vector<ValueId> inputs) {
 }
 
 TEST(Arity, RequiredInputsMustBeGiven) {
-  EXPECT_NO_THROW(check_required_inputs(node_with("Add", {1, 2})));
-  EXPECT_NO_THROW(check_required_inputs(node_with("Constant", {})));
-  EXPECT_NO_THROW(check_required_inputs(node_with("Clip", {1})));
-  EXPECT_NO_THROW(check_required_inputs(node_with("Resize", {1, kNoValue, 2})));
-  EXPECT_NO_THROW(check_required_inputs(node_with("Loop", {kNoValue, kNoValue, 1})));
-  EXPECT_THROW(check_required_inputs(node_with("Relu", {})), UserError);
-  EXPECT_THROW(check_required_inputs(node_with("Cast", {kNoValue})), UserError);
-  EXPECT_THROW(check_required_inputs(node_with("Add", {1})), UserError);
-  EXPECT_THROW(check_required_inputs(node_with("Where", {1, kNoValue, 2})), UserError);
-  EXPECT_THROW(check_required_inputs(node_with("QLinearConv", {1, 2, 3, 4, 5, 6, 7})), UserError);
+  EXPECT_NO_THROW(check_arity(node_with("Add", {1, 2})));
+  EXPECT_NO_THROW(check_arity(node_with("Constant", {})));
+  EXPECT_NO_THROW(check_arity(node_with("Clip", {1})));
+  EXPECT_NO_THROW(check_arity(node_with("Resize", {1, kNoValue, 2})));
+  EXPECT_NO_THROW(check_arity(node_with("Loop", {kNoValue, kNoValue, 1})));
+  EXPECT_THROW(check_arity(node_with("Relu", {})), UserError);
+  EXPECT_THROW(check_arity(node_with("Cast", {kNoValue})), UserError);
+  EXPECT_THROW(check_arity(node_with("Add", {1})), UserError);
+  EXPECT_THROW(check_arity(node_with("Where", {1, kNoValue, 2})), UserError);
+  EXPECT_THROW(check_arity(node_with("QLinearConv", {1, 2, 3, 4, 5, 6, 7})), UserError);
+}
+
+TEST(Arity, OutputsThatNothingMakesAreRefused) {
+  Node node = node_with("Relu", {1});
+  node.outputs = {0, 2};
+  EXPECT_THROW(check_arity(node), UserError);
+  node.type = "MaxPool";
+  EXPECT_NO_THROW(check_arity(node));
+  node.outputs = {0, 2, 3};
+  EXPECT_THROW(check_arity(node), UserError);
+  node.type = "Split";
+  EXPECT_NO_THROW(check_arity(node));
 }
 
 TEST(Arity, InferenceNamesTheNode) {
