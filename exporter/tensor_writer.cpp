@@ -27,6 +27,7 @@ void TensorWriter::write(const Tensor& tensor, onnx::TensorProto& proto) {
     data_->write(std::string(static_cast<size_t>(padding), '\0'));
     place->second = position_ + padding;
     data_->write({static_cast<const char*>(tensor.raw()), tensor.bytes()});
+    page_out(tensor.raw(), tensor.bytes());  // of a model that was mapped as large as this
     position_ = place->second + static_cast<int64_t>(tensor.bytes());
   }
   proto.set_data_type(onnx_data_type(tensor.type()));

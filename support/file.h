@@ -49,6 +49,11 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+/// Asks the system to take whole pages of this memory out of residence, because they are not needed
+/// soon; what they hold stays. Pages of a mapped file are read again when touched; others stay
+/// where there is no swap. A hint: never fails.
+void page_out(const void* data, size_t bytes);
+
 /// Moves a damaged file aside ("<path>.damaged") so that a fresh one can be made. Never throws.
 /// Returns where it went, empty if it could not be moved.
 std::string set_aside(const std::string& path);

@@ -2,7 +2,16 @@
 
 #include <cstdint>
 
+#include "support/file.h"
+
 namespace opsmith::executor {
+namespace {
+
+/// Constants above this are let go of once packed: those of large models view a mapped file, which
+/// would stay resident beside the packed copy.
+constexpr size_t kLargeConstant = size_t{1} << 20;
+
+}  // namespace
 
 const void* WeightStore::packed(const Tensor& constant, const schedule::Layout& layout) {
   std::lock_guard lock(mutex_);
@@ -14,6 +23,7 @@ const void* WeightStore::packed(const Tensor& constant, const schedule::Layout& 
     entry.storage = Tensor(constant.type(), {layout.storage_count(constant.shape())});
     schedule::convert_layout(constant.raw(), schedule::Layout::row_major(constant.shape().size()),
                              entry.storage.raw(), layout, constant.shape(), constant.type());
+    if (constant.bytes() >= kLargeConstant) page_out(constant.raw(), constant.bytes());
   } else if (reinterpret_cast<uintptr_t>(constant.raw()) % 64 == 0) {
     entry.storage = constant;
   } else {

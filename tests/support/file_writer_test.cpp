@@ -125,5 +125,20 @@ TEST(MakeFolder, MakesParentsAndKeepsWhatIsThere) {
               HasSubstr(folder / "plain"));
 }
 
+TEST(PageOut, LosesNothing) {
+  const testing::TemporaryFolder folder;
+  std::string bytes(100000, 'a');
+  bytes[70000] = 'b';
+  const auto mapped = MappedFile::open(folder.file("mapped", bytes));
+  page_out(mapped->bytes().data(), mapped->bytes().size());
+  EXPECT_EQ(mapped->bytes(), bytes);
+  const std::string copy = bytes;
+  page_out(bytes.data(), bytes.size());  // plain memory
+  EXPECT_EQ(bytes, copy);
+  page_out(bytes.data() + 10, 20);  // no whole page
+  page_out(nullptr, 0);
+  EXPECT_EQ(bytes, copy);
+}
+
 }  // namespace
 }  // namespace opsmith
