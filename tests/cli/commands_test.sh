@@ -35,6 +35,14 @@ expect 3 'differ' compare m.onnx other.onnx --shape input:1x3x32x32 --json compa
 check 'compare names the first layer that parts' json compare.json \
   'd["agree"] is False and "stem.conv" in d["first_parting"]["node"]'
 
+/usr/bin/python3 -c 'import numpy
+numpy.save("x.npy", numpy.random.default_rng(0).standard_normal((1, 3, 32, 32), numpy.float32))'
+expect 0 'logits' run m.onnx --input x.npy --output recorded.npz
+expect 0 'agrees' compare m.onnx --input x.npy --recorded recorded.npz
+expect 3 'differ' compare other.onnx --input x.npy --recorded recorded.npz
+expect 2 'belong to inputs' compare m.onnx --recorded recorded.npz
+expect 2 'one of' compare m.onnx --input x.npy
+
 expect 0 '% of peak' bench m.onnx other.onnx --threads 1,2 --shape input:1x3x32x32 \
   --time-budget 1s --json bench.json
 check 'bench gives a result for each model and thread count' json bench.json \
