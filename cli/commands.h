@@ -10,6 +10,7 @@ namespace opsmith::cli {
 // as exceptions, which main.cpp turns into messages and exit codes.
 void add_inspect_command(CLI::App& app);
 void add_optimize_command(CLI::App& app);
+void add_distill_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_compare_command(CLI::App& app);

@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
       "3 a gate was not met (the result is still written), 4 nothing could be measured.");
   opsmith::cli::add_inspect_command(app);
   opsmith::cli::add_optimize_command(app);
+  opsmith::cli::add_distill_command(app);
   opsmith::cli::add_run_command(app);
   opsmith::cli::add_bench_command(app);
   opsmith::cli::add_compare_command(app);

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/distillation_flags.h"
 #include "cli/inputs.h"
 #include "cli/table.h"
 #include "search/optimize.h"
@@ -22,23 +23,13 @@ namespace fs = std::filesystem;
 struct OptimizeCommandOptions : CommonOptions {
   std::string model;
   std::vector<std::string> calibration, evaluation;
-  std::string labels;
+  std::string labels, calibration_labels;
   std::string max_flops, max_parameters, max_latency;
   std::string time_budget;
   double max_accuracy_loss = -1;
+  DistillationFlags distillation;
   search::OptimizeOptions search;
 };
-
-Tensor load_labels(const std::string& text) {
-  const TensorSource source = parse_tensor_source(text);
-  const std::vector<std::string> name{"labels"};
-  Tensor labels = load_tensors(source, name).at("labels");
-  if (labels.rank() != 1) {
-    throw UserError("'" + source.path + "' holds a tensor of shape " + to_string(labels.shape()) +
-                    "; labels are one class number per sample, shape [N]");
-  }
-  return labels.type() == ElementType::Int64 ? labels : labels.cast(ElementType::Int64);
-}
 
 search::OptimizeOptions search_options(const OptimizeCommandOptions& options) {
   search::OptimizeOptions result = options.search;
@@ -54,6 +45,7 @@ search::OptimizeOptions search_options(const OptimizeCommandOptions& options) {
   if (!options.time_budget.empty()) {
     result.time_budget_seconds = parse_duration(options.time_budget);
   }
+  result.distillation = distillation_options(options.distillation);
   result.threads = options.threads;
   result.seed = options.seed;
   return result;
@@ -126,6 +118,7 @@ void print(const search::OptimizeResult& result) {
   }
   std::cout << "\n";
   table.print(std::cout);
+  if (result.distillation) std::cout << "\n" << describe(*result.distillation) << "\n";
   std::cout << "\nagreement with the original " << fixed(100 * result.agreement, 2)
             << " %, divergence " << fixed(result.divergence, 4) << ", " << fixed(result.seconds, 1)
             << " s\n";
@@ -149,6 +142,9 @@ void run(const OptimizeCommandOptions& options) {
   data.calibration = load_inputs(model, options.calibration, true);
   if (!options.evaluation.empty()) data.evaluation = load_inputs(model, options.evaluation, true);
   if (!options.labels.empty()) data.labels = load_labels(options.labels);
+  if (!options.calibration_labels.empty()) {
+    data.calibration_labels = load_labels(options.calibration_labels);
+  }
 
   catch_interrupt();
   const search::OptimizeResult result = search::optimize(model, data, search);
@@ -181,6 +177,11 @@ void add_optimize_command(CLI::App& app) {
                   "Inputs to fit on, no labels needed. " + formats)
       ->type_name("FILE")
       ->allow_extra_args(false)
+      ->group("Input");
+  command
+      .add_option("--calibration-labels", options->calibration_labels,
+                  "Class numbers of the calibration inputs, if known (used by --distill-loss kl)")
+      ->type_name("FILE")
       ->group("Input");
   command
       .add_option("--evaluation", options->evaluation,
@@ -216,6 +217,7 @@ void add_optimize_command(CLI::App& app) {
       ->allow_extra_args(false)
       ->group("Choice");
 
+  add_distillation_flags(command, options->distillation);
   add_threads_flag(command, *options);
   add_seed_flag(command, *options);
   command.add_option("--time-budget", options->time_budget, "Stop searching after this: 90s, 10m")

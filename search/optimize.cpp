@@ -12,6 +12,7 @@
 #include "search/budget.h"
 #include "search/divergence.h"
 #include "search/extract.h"
+#include "search/hold_out.h"
 #include "search/measure.h"
 #include "search/output_folder.h"
 #include "search/report/report.h"
@@ -31,8 +32,7 @@ namespace opsmith::search {
 
 namespace {
 
-/// One in so many calibration samples is held out, and no more than that many in all.
-constexpr int64_t kHeldOutShare = 8;
+/// Samples that are held out at most: all their values are kept.
 constexpr int64_t kMostHeldOut = 256;
 /// Values of the held-out samples that are kept in memory, in bytes.
 constexpr double kHeldOutBytes = 1.0e9;
@@ -59,8 +59,8 @@ void check_options(const graph::Model& model, const OptimizeData& data,
   }
 }
 
-/// Every eighth sample, and few enough to keep all their values in memory.
-std::vector<bool> choose_held_out(const graph::Model& fixed, int64_t samples, int64_t batch) {
+/// How many samples may be held out so that all their values fit into memory.
+int64_t most_held_out(const graph::Model& fixed, int64_t batch) {
   double bytes = 1;
   for (size_t i = 0; i < fixed.graph.value_count(); ++i) {
     const graph::Value& value = fixed.graph.value(static_cast<graph::ValueId>(i));
@@ -69,44 +69,11 @@ std::vector<bool> choose_held_out(const graph::Model& fixed, int64_t samples, in
       bytes += 4.0 * static_cast<double>(element_count(*shape)) / static_cast<double>(batch);
     }
   }
-  const int64_t groups = samples / batch;  // whole batches stay together
-  int64_t wanted = std::min({groups / kHeldOutShare, kMostHeldOut / batch,
-                             static_cast<int64_t>(kHeldOutBytes / bytes) / batch});
-  wanted = std::max<int64_t>(wanted, 1);
-  std::vector<bool> held_out(static_cast<size_t>(samples));
-  if (groups < 2) return held_out;
-  for (int64_t i = 0; i < wanted; ++i) {
-    const int64_t group = (2 * i + 1) * groups / (2 * wanted);
-    for (int64_t s = 0; s < batch; ++s) held_out[static_cast<size_t>(group * batch + s)] = true;
-  }
-  return held_out;
+  return std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutBytes / bytes));
 }
 
 /// Share of a time budget after which studies end.
 constexpr double kStudyShare = 0.5;
-
-struct Split {
-  Tensors fit, held_out;
-  int64_t fit_samples = 0;
-};
-
-/// With a single sample (or batch) there is nothing to hold out: it serves for both.
-Split split_samples(const Tensors& data, const std::vector<bool>& held_out) {
-  std::vector<int64_t> fit, held;
-  for (size_t i = 0; i < held_out.size(); ++i) {
-    (held_out[i] ? held : fit).push_back(static_cast<int64_t>(i));
-  }
-  if (held.empty()) held = fit;
-  return {pick_samples(data, fit), pick_samples(data, held), static_cast<int64_t>(fit.size())};
-}
-
-int64_t batch_size(const graph::Model& model) {
-  for (const graph::ValueId id : model.graph.inputs) {
-    const auto& shape = model.graph.value(id).shape;
-    if (shape && !shape->empty() && shape->front().known()) return *shape->front().size;
-  }
-  return 1;
-}
 
 std::string number(double value, const char* format = "%.2f") {
   char text[64];
@@ -225,17 +192,17 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   graph::Model model = source;
   const std::unique_ptr<graph::Evaluator> evaluator = executor::make_evaluator();
   graph::simplify(model, {evaluator.get()});
-  const int64_t batch = batch_size(model);
+  const int64_t batch = fixed_batch(model);
   graph::Model fixed = model;
   graph::fix_input_shapes(fixed, batch_shapes(calibration, batch));
 
   const std::vector<substitute::Target> targets = substitute::find_targets(model, options.exclude);
-  const std::vector<bool> held_out = choose_held_out(fixed, samples, batch);
+  const std::vector<bool> held_out = hold_out(samples, batch, most_held_out(fixed, batch));
   StudyOptions study_options;
   study_options.seed = options.seed;
   study_options.every_family = options.single_operator;
-  study_options.fit_samples =
-      static_cast<int64_t>(std::count(held_out.begin(), held_out.end(), false));
+  const Split split = split_samples(held_out, batch);
+  study_options.fit_samples = static_cast<int64_t>(split.fit.size());
   std::vector<LayerStudy> studies = plan_studies(model, fixed, targets, study_options);
   Resources cost = {static_cast<double>(substitute::model_macs(fixed)),
                     static_cast<double>(substitute::model_parameters(fixed)), 0};
@@ -253,13 +220,14 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   const Resources limits = absolute_limits(options, cost);
 
   // Study every operator at every layer alone.
-  const Split split = split_samples(calibration, held_out);
+  const Tensors fit_data = pick_samples(calibration, split.fit);
+  const Tensors held_out_data = pick_samples(calibration, split.held_out);
   const std::vector<graph::Model> after = models_after(model, studies);
   std::vector<std::string> keep = output_names(model);
   for (const graph::Model& part : after) {
     for (const std::string& name : input_names(part)) keep.push_back(name);
   }
-  const OriginalRun original = fit_isolated(model, provider, split.fit, split.held_out,
+  const OriginalRun original = fit_isolated(model, provider, fit_data, held_out_data,
                                             options.threads, study_options, keep, studies);
   // Refitting needs about as long as the studies before it.
   const auto out_of_time = [&] {
@@ -314,7 +282,7 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   refit_options.threads = options.threads;
   refit_options.seed = options.seed;
   RefitNetwork refit =
-      refit_network(model, provider, split.fit, original, studies, choice, refit_options);
+      refit_network(model, provider, fit_data, original, studies, choice, refit_options);
   result.model = refit.model;
   result.model.graph.compact();
   graph::Model fixed_result = result.model;
@@ -326,12 +294,25 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
 
   // Measure: the evaluation set is read here and nowhere else.
   const std::string first_output = output_names(model).front();
-  const BatchRunner runner(result.model, provider, options.threads);
   Tensors reference;
   for (const std::string& name : output_names(model)) {
     reference.emplace(name, original.held_out.at(name));
   }
-  Divergence final_divergence = divergence(runner.run(split.held_out), reference, first_output);
+  if (options.distillation.epochs > 0) {
+    DistillationOptions distillation = options.distillation;
+    distillation.threads = options.threads;
+    distillation.seed = options.seed;
+    distillation.stop = [] { return interrupted(); };
+    DistillationData data_for_it{pick_samples(calibration, split.train), std::nullopt,
+                                 held_out_data, reference};
+    if (data.calibration_labels) {
+      data_for_it.labels =
+          pick_samples({{"labels", *data.calibration_labels}}, split.train).at("labels");
+    }
+    result.distillation = distill(result.model, model, provider, data_for_it, distillation);
+  }
+  const BatchRunner runner(result.model, provider, options.threads);
+  Divergence final_divergence = divergence(runner.run(held_out_data), reference, first_output);
   result.held_out_divergence = final_divergence.relative_l2;
   if (!evaluation.empty()) {
     const Tensors before = BatchRunner(model, provider, options.threads).run(evaluation);

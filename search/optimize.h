@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "search/study/distillation.h"
 #include "support/tensor.h"
 
 namespace opsmith::search {
@@ -28,6 +29,7 @@ struct OptimizeOptions {
   std::optional<double> max_accuracy_loss;  ///< percentage points of top-1; needs labels
   bool single_operator = false;             ///< one operator for the whole network
   std::vector<std::string> exclude;         ///< node names left alone
+  DistillationOptions distillation;         ///< threads, seed and time are taken from below
   int threads = 2;
   uint64_t seed = 1;
   double time_budget_seconds = 0;  ///< 0: none
@@ -40,7 +42,8 @@ struct OptimizeOptions {
 struct OptimizeData {
   std::map<std::string, Tensor> calibration;
   std::map<std::string, Tensor> evaluation;
-  std::optional<Tensor> labels;
+  std::optional<Tensor> labels;              ///< of the evaluation set
+  std::optional<Tensor> calibration_labels;  ///< mixed into the targets of distillation
 };
 
 struct ModelMeasure {
@@ -70,6 +73,7 @@ struct OptimizeResult {
   double divergence = 0;  ///< relative L2 of the outputs on the same inputs
   double predicted_divergence = 0;  ///< from each layer's own, before anything was refitted
   double held_out_divergence = 0;   ///< of the result, on held-out calibration inputs
+  std::optional<DistillationReport> distillation;
   double seconds = 0;
   bool gate_met = true;
   std::string gate_message;

@@ -5,6 +5,7 @@
 #include "runtime/executor/fusion/elementwise.h"
 #include "runtime/executor/layout/assignment.h"
 #include "runtime/executor/lower_graph.h"
+#include "runtime/executor/parameters.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/prepare.h"
 #include "runtime/executor/split_stages.h"
@@ -29,6 +30,7 @@ class PlanBuilder {
     plan_->model = std::make_shared<const graph::Model>(fix_shapes(*context_.prepared, shapes));
     OperationList list = lower_graph(*plan_->model);
     for (ValueId id : list.outputs) plan_->output_names.push_back(list.value(id).name);
+    parameters_ = mark_parameters(list, context_.options.parameters);
     split_stages(list);
     if (context_.options.fuse) fuse_elementwise(list);
     if (context_.options.blocked_layouts) assign_layouts(list, context_.target.lanes(4));
@@ -73,14 +75,12 @@ class PlanBuilder {
       const std::string& name = operation.program.weights[i].name;
       ValueId& id = operation.inputs.at(operation.program.inputs.size() + i);
       auto preferred = weight_layouts.find(name);
-      if (preferred == weight_layouts.end() || !value(id).constant || data_layouts.contains(name) ||
-          preferred->second == value(id).layout) {
+      const bool parameter = std::binary_search(parameters_.begin(), parameters_.end(), id);
+      if (preferred == weight_layouts.end() || !(value(id).constant || parameter) ||
+          data_layouts.contains(name) || preferred->second == value(id).layout) {
         continue;
       }
-      PlanValue packed = value(id);
-      packed.layout = preferred->second;
-      plan_->values.push_back(std::move(packed));
-      id = static_cast<ValueId>(plan_->values.size() - 1);  // the tensor's name stays
+      id = packed(id, preferred->second, parameter);  // the tensor's name stays
       specification.layouts[name] = preferred->second;
     }
     specification.schedule =
@@ -88,17 +88,44 @@ class PlanBuilder {
     return specification;
   }
 
+  // A constant in another layout is a further value and no step; a parameter is copied first.
+  ValueId packed(ValueId id, const Layout& layout, bool parameter) {
+    const auto key = std::make_pair(id, to_string(layout));
+    const auto known = packed_.find(key);
+    if (known != packed_.end()) return known->second;
+    PlanValue copy = value(id);
+    copy.layout = layout;
+    plan_->values.push_back(std::move(copy));
+    const auto made = static_cast<ValueId>(plan_->values.size() - 1);
+    if (parameter) {
+      Step step;
+      step.operation = copy_between_layouts(value(id), id, made);
+      packing_.push_back(std::move(step));
+      packed_[key] = made;
+    }
+    return made;
+  }
+
   // Every distinct kernel once, on all cores.
   void bind_kernels() {
     std::vector<KernelSpecification> distinct;
     std::map<std::string, std::vector<size_t>> users;  // by hash
+    std::vector<std::optional<KernelSpecification>> specifications;
+    for (Step& step : plan_->steps) {
+      const bool compiled = step.operation.kind == Operation::Kind::Expression;
+      specifications.push_back(compiled ? std::optional(specify(step)) : std::nullopt);
+    }
+    for (Step& step : packing_) {
+      specifications.insert(specifications.begin(), specify(step));
+      plan_->steps.insert(plan_->steps.begin(), step);
+    }
     for (size_t i = 0; i < plan_->steps.size(); ++i) {
       Step& step = plan_->steps[i];
-      if (step.operation.kind != Operation::Kind::Expression) {
+      if (!specifications[i]) {
         step.variant = "plain";
         continue;
       }
-      KernelSpecification specification = specify(step);
+      KernelSpecification& specification = *specifications[i];
       step.multiply_accumulates = expression::multiply_accumulates(step.operation.program);
       step.variant = describe(specification.schedule);
       std::string hash = specification.hash();
@@ -131,6 +158,9 @@ class PlanBuilder {
 
   const PlanContext& context_;
   std::shared_ptr<Plan> plan_;
+  std::vector<ValueId> parameters_;
+  std::vector<Step> packing_;  ///< of parameters, to be run before all else
+  std::map<std::pair<ValueId, std::string>, ValueId> packed_;
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ struct SessionOptions {
   std::string target = "native";
   /// Values, beside the graph outputs, that `run` returns too (by name).
   std::vector<std::string> keep;
+  /// Inputs that hold weights (a model that is being trained): kernels read them packed, which is
+  /// done anew on every run.
+  std::vector<std::string> parameters;
   bool blocked_layouts = true;
   bool fuse = true;
   /// How many plans (one per concrete input shape) stay in memory.

@@ -36,6 +36,15 @@ Derivative choose(const Scalar& condition, const Derivative& then, const Derivat
   return Scalar::select(condition, then.value_or(number(0)), otherwise.value_or(number(0)));
 }
 
+/// Whether a scalar is computed from positions and constants alone: an integer.
+bool counts(const Scalar& scalar) {
+  if (scalar.kind() == Scalar::Kind::Position) return true;
+  if (scalar.kind() != Scalar::Kind::Binary) return false;
+  const auto fits = [](const Scalar& s) { return s.kind() == Scalar::Kind::Constant || counts(s); };
+  return fits(scalar.operand(0)) && fits(scalar.operand(1)) &&
+         (counts(scalar.operand(0)) || counts(scalar.operand(1)));
+}
+
 /// The derivative of a function of one value at x, times the inner derivative.
 Derivative through(const Scalar& node, const Scalar& inner) {
   const Scalar& x = node.operand(0);
@@ -90,9 +99,12 @@ Derivative of_binary(const Scalar& node, const Derivative& da, const Derivative&
       return difference(da, db);
     case Binary::Multiply:
       return sum(times(da, b), times(db, a));
-    case Binary::Divide:
-      return difference(da ? Derivative(*da / b) : Derivative(),
+    case Binary::Divide: {
+      // A quotient of positions would be one of integers.
+      const Scalar real = counts(b) ? Scalar::cast(ElementType::Float64, b) : b;
+      return difference(da ? Derivative(*da / real) : Derivative(),
                         db ? Derivative(scaled(*db, a) / (b * b)) : Derivative());
+    }
     case Binary::Minimum:
     case Binary::Maximum:
       return extremum(node, da, db);

@@ -39,6 +39,23 @@ bool is_identity(const Scalar& read, const Stage& stage) {
 
 bool spatial(const Shape& shape) { return element_count(shape) > shape.at(0) * shape.at(1); }
 
+/// Whether the stage sums over the leading dimension of all images that it reads.
+bool sums_over_batch(const Program& program, const Stage& stage) {
+  if (stage.reduction != expression::Reduction::Sum || stage.scatters() || stage.epilogue) {
+    return false;
+  }
+  std::string batch;
+  for (const Scalar& read : expression::reads(stage.body)) {
+    if (program.shape_of(read.tensor()).size() < 3) continue;
+    const Index& first = read.indices()[0];
+    if (first.kind() != Index::Kind::Iterator) return false;
+    if (!batch.empty() && batch != first.name()) return false;
+    batch = first.name();
+  }
+  return std::any_of(stage.reduction_axes.begin(), stage.reduction_axes.end(),
+                     [&](const expression::Axis& axis) { return axis.name == batch; });
+}
+
 }  // namespace
 
 bool can_block(const PlanValue& value, int64_t block) {
@@ -54,8 +71,11 @@ LayoutRole layout_role(const Operation& operation, const OperationList& list) {
       operation.outputs.size() != 1) {
     return LayoutRole::RowMajor;
   }
-  if (list.value(operation.outputs[0]).shape->size() < 3) return LayoutRole::RowMajor;
   const Stage& stage = operation.program.stages[0];
+  if (operation.type == "opsmith" && sums_over_batch(operation.program, stage)) {
+    return LayoutRole::Accumulation;
+  }
+  if (list.value(operation.outputs[0]).shape->size() < 3) return LayoutRole::RowMajor;
   if (contractions.contains(operation.type)) return LayoutRole::Contraction;
   if (windows.contains(operation.type)) return LayoutRole::Window;
   if (stage.reduction == expression::Reduction::None && !stage.scatters()) {
@@ -140,6 +160,12 @@ Access access_of(const Operation& operation, size_t i, const OperationList& list
   const Stage& stage = program.stages[0];
   std::string tensor = tensor_name(id);
   if (role == LayoutRole::Window) return {Access::Need::Any, reach_of(program, tensor)};
+
+  if (role == LayoutRole::Accumulation) {
+    if (value.shape->size() < 3) return {};
+    return {can_block(value, block) ? Access::Need::Blocked : Access::Need::Plain,
+            reach_of(program, tensor)};
+  }
 
   bool output_blocked = blocked[static_cast<size_t>(operation.outputs[0])];
   if (role == LayoutRole::Contraction) {

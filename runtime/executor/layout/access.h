@@ -20,10 +20,11 @@ struct Access {
 
 /// What an operation does to layouts.
 enum class LayoutRole {
-  Contraction,  ///< convolution-like: wants blocks
-  Elementwise,  ///< follows its inputs
-  Window,       ///< pooling: follows its input
-  RowMajor,     ///< everything else
+  Contraction,   ///< convolution-like: wants blocks
+  Elementwise,   ///< follows its inputs
+  Window,        ///< pooling: follows its input
+  Accumulation,  ///< sums over the batch, as gradients of weights do: reads blocks, writes rows
+  RowMajor,      ///< everything else
 };
 
 LayoutRole layout_role(const Operation& operation, const OperationList& list);

@@ -79,6 +79,8 @@ class Assignment {
         case LayoutRole::Window:
           answer = std::any_of(operation.inputs.begin(), operation.inputs.end(), is_blocked);
           break;
+        case LayoutRole::Accumulation:
+          break;
         case LayoutRole::RowMajor:
           if (can_join(operation) &&
               std::all_of(operation.inputs.begin(), operation.inputs.end(), is_blocked)) {

@@ -101,6 +101,14 @@ Binding convolution(int64_t g, int64_t s, int64_t d, int64_t k, int64_t p, int64
           {"g", g}, {"s", s}, {"d", d}, {"k", k}, {"p", p}};
 }
 
+/// An average over what lies inside divides by a position, which is an integer.
+TEST(Differentiation, QuotientsOfPositions) {
+  check_scatters(
+      "program p(x: f64[6]; ) -> y\n"
+      "  y: f64[i: 6] = sum[f64](r: 3) x[i + r - 1] "
+      "epilogue _ / (minimum(position(i + 2), 6) - maximum(position(i - 1), 0))");
+}
+
 TEST(Differentiation, Convolutions) {
   const std::string biased = std::string(kConvolution) + " epilogue _ + bias[o]";
   EXPECT_EQ(check_scatters(biased, convolution(1, 1, 1, 3, 1)), 0);
