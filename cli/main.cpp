@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/replay.h"
 #include "support/error.h"
 
 namespace {
@@ -25,7 +27,9 @@ int fail(ExitCode code, const std::string& kind, const std::string& message) {
 
 int run(CLI::App& app, int argc, char** argv) {
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = opsmith::cli::expand_replay(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app.parse(std::move(arguments));
     std::cout.flush();
     if (!std::cout) return fail(kCallersMistake, "error", "cannot write to the standard output");
     return kDone;

@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "cli/distillation_flags.h"
 #include "cli/inputs.h"
+#include "cli/replay.h"
 #include "cli/table.h"
 #include "search/optimize.h"
 #include "support/error.h"
@@ -46,6 +47,7 @@ search::OptimizeOptions search_options(const OptimizeCommandOptions& options) {
     result.time_budget_seconds = parse_duration(options.time_budget);
   }
   result.distillation = distillation_options(options.distillation);
+  result.arguments = recorded_arguments();
   result.threads = options.threads;
   result.seed = options.seed;
   return result;
@@ -227,12 +229,15 @@ void add_optimize_command(CLI::App& app) {
   command.add_option("-o,--output", search.output_folder, "Folder to write")
       ->type_name("FOLDER")
       ->required()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->group("Output");
   command.add_flag("--dry-run", search.dry_run, "Plan and predict, write nothing")->group("Output");
   add_json_flag(command, *options);
   add_log_flags(command, *options);
   command.footer(
-      "Writes model.onnx, report.html, report.json and config.json.\n"
+      "Writes model.onnx, report.html, report.json and config.json; with that,\n"
+      "  opsmith optimize --replay out/config.json -o again\n"
+      "does the same once more.\n"
       "Example:\n"
       "  opsmith optimize model.onnx -o out --max-flops 40% --calibration 'train.gz[0:2048]' \\\n"
       "    --evaluation test.gz --labels test-labels.gz --max-accuracy-loss 1");

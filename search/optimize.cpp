@@ -72,8 +72,12 @@ int64_t most_held_out(const graph::Model& fixed, int64_t batch) {
   return std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutBytes / bytes));
 }
 
-/// Share of a time budget after which studies end.
-constexpr double kStudyShare = 0.5;
+/// Shares of a time budget after which each phase ends.
+constexpr double kFitShare = 0.3;
+constexpr double kSensitivityShare = 0.45;
+constexpr double kLatencyShare = 0.5;
+constexpr double kRefitShare = 0.65;
+constexpr double kDistillShare = 0.9;
 
 std::string number(double value, const char* format = "%.2f") {
   char text[64];
@@ -219,6 +223,13 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   }
   const Resources limits = absolute_limits(options, cost);
 
+  const auto ends_at = [&](double share) {
+    return std::function<bool()>([&, share] {
+      return interrupted() || (options.time_budget_seconds > 0 &&
+                               watch.seconds() > share * options.time_budget_seconds);
+    });
+  };
+
   // Study every operator at every layer alone.
   const Tensors fit_data = pick_samples(calibration, split.fit);
   const Tensors held_out_data = pick_samples(calibration, split.held_out);
@@ -227,15 +238,12 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   for (const graph::Model& part : after) {
     for (const std::string& name : input_names(part)) keep.push_back(name);
   }
-  const OriginalRun original = fit_isolated(model, provider, fit_data, held_out_data,
-                                            options.threads, study_options, keep, studies);
-  // Refitting needs about as long as the studies before it.
-  const auto out_of_time = [&] {
-    return interrupted() || (options.time_budget_seconds > 0 &&
-                             watch.seconds() > kStudyShare * options.time_budget_seconds);
-  };
-  measure_sensitivities(after, provider, original.held_out, options.threads, out_of_time, studies);
-  measure_latencies(fixed, provider, options.threads, studies);
+  const OriginalRun original =
+      fit_isolated(model, provider, fit_data, held_out_data, options.threads, study_options, keep,
+                   ends_at(kFitShare), studies);
+  measure_sensitivities(after, provider, original.held_out, options.threads,
+                        ends_at(kSensitivityShare), studies);
+  measure_latencies(fixed, provider, options.threads, ends_at(kLatencyShare), studies);
 
   // Choose and refit in order.
   bool refuse_slower = true;
@@ -281,6 +289,7 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   RefitOptions refit_options;
   refit_options.threads = options.threads;
   refit_options.seed = options.seed;
+  refit_options.stop = ends_at(kRefitShare);
   RefitNetwork refit =
       refit_network(model, provider, fit_data, original, studies, choice, refit_options);
   result.model = refit.model;
@@ -298,10 +307,13 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   for (const std::string& name : output_names(model)) {
     reference.emplace(name, original.held_out.at(name));
   }
-  if (options.distillation.epochs > 0) {
+  const double left = kDistillShare * options.time_budget_seconds - watch.seconds();
+  const bool has_time = options.time_budget_seconds <= 0 || left > 0;
+  if (options.distillation.epochs > 0 && has_time && !interrupted()) {
     DistillationOptions distillation = options.distillation;
     distillation.threads = options.threads;
     distillation.seed = options.seed;
+    distillation.seconds = options.time_budget_seconds > 0 ? left : 0;
     distillation.stop = [] { return interrupted(); };
     DistillationData data_for_it{pick_samples(calibration, split.train), std::nullopt,
                                  held_out_data, reference};

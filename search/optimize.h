@@ -32,9 +32,11 @@ struct OptimizeOptions {
   DistillationOptions distillation;         ///< threads, seed and time are taken from below
   int threads = 2;
   uint64_t seed = 1;
-  double time_budget_seconds = 0;  ///< 0: none
+  double time_budget_seconds = 0;  ///< 0: none; every phase gets a share of it
   bool dry_run = false;            ///< plan and predict, write nothing
   std::string output_folder;
+  /// The command line behind the subcommand's name, for config.json; empty when there was none.
+  std::vector<std::string> arguments;
 };
 
 /// Inputs by name, first dimension over samples. Fitting and search see the calibration set only;

@@ -36,6 +36,16 @@ Json to_json(const LayerChoice& layer) {
   return json;
 }
 
+/// As a shell takes it.
+std::string quoted(const std::string& argument) {
+  const std::string plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
+  std::string result = "'";
+  for (const char c : argument) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 /// As the command line takes it: "40%", "26000000".
 std::string to_text(const Limit& limit) {
   char text[64];
@@ -55,6 +65,10 @@ Json to_json(const OptimizeOptions& options) {
   json["threads"] = options.threads;
   json["seed"] = options.seed;
   json["time_budget_seconds"] = options.time_budget_seconds;
+  json["distillation"] = {{"epochs", options.distillation.epochs},
+                          {"rate", options.distillation.rate},
+                          {"batch", options.distillation.batch},
+                          {"loss", to_string(options.distillation.loss)}};
   json["output_folder"] = options.output_folder;
   return json;
 }
@@ -78,6 +92,18 @@ std::string json_report(const graph::Model& model, const OptimizeData& data,
   json["divergence_measured_on"] = data.evaluation.empty() ? "held-out calibration" : "evaluation";
   json["predicted_divergence"] = result.predicted_divergence;
   json["held_out_divergence"] = result.held_out_divergence;
+  if (result.distillation) {
+    const DistillationReport& report = *result.distillation;
+    json["distillation"] = {{"loss", report.loss},
+                            {"rate", report.rate},
+                            {"held_out_divergence", report.held_out},
+                            {"best_epoch", report.best_epoch},
+                            {"steps", report.steps},
+                            {"seconds", report.seconds},
+                            {"samples_per_second", report.samples_per_second},
+                            {"gflops", report.gflops},
+                            {"peak_share", report.peak_share}};
+  }
   json["gate_met"] = result.gate_met;
   json["gate_message"] = result.gate_message;
   json["seconds"] = result.seconds;
@@ -93,11 +119,17 @@ std::string json_report(const graph::Model& model, const OptimizeData& data,
 std::string json_configuration(const graph::Model& model, const OptimizeOptions& options) {
   Json json = to_json(options);
   json["model"] = model.source;
+  json["arguments"] = options.arguments;
   return json.dump(2) + "\n";
 }
 
 std::string command_line(const graph::Model& model, const OptimizeData& data,
                          const OptimizeOptions& options) {
+  if (!options.arguments.empty()) {
+    std::string line = "opsmith optimize";
+    for (const std::string& argument : options.arguments) line += " " + quoted(argument);
+    return line;
+  }
   std::string line = "opsmith optimize " + model.source + " -o " + options.output_folder;
   if (options.max_macs) line += " --max-flops " + to_text(*options.max_macs);
   if (options.max_parameters) line += " --max-params " + to_text(*options.max_parameters);

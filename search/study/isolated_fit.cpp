@@ -49,9 +49,14 @@ double error_of(const substitute::LinearMap& map, const std::vector<float>& patc
   return std::sqrt(difference / std::max(power, 1e-30));
 }
 
+/// The cheapest candidate, which a limit may need, and the middle one.
+bool is_indispensable(int64_t number, int64_t count) {
+  return number == count - 1 || number == count / 2;
+}
+
 /// All candidates of one layer, on all threads.
 void fit_candidates(LayerStudy& study, const Moments& moments, const Tensors& held_out, int threads,
-                    const StudyOptions& options) {
+                    const StudyOptions& options, const std::function<bool()>& stop) {
   const substitute::FitProblem problem(moments, study.original);
   const Tensor& input = held_out.at(study.input);
   const Tensor& output = held_out.at(study.output);
@@ -68,6 +73,7 @@ void fit_candidates(LayerStudy& study, const Moments& moments, const Tensors& he
   fit_options.iterations = 8;
   parallel_for(static_cast<int64_t>(study.candidates.size()), threads, [&](int64_t i) {
     CandidateStudy& candidate = study.candidates[static_cast<size_t>(i)];
+    if (!is_indispensable(i, static_cast<int64_t>(study.candidates.size())) && stop()) return;
     candidate.fit = substitute::fit(candidate.form, problem, fit_options);
     candidate.fit_error = error_of(candidate.fit.map, patches, expected);
   });
@@ -80,7 +86,7 @@ OriginalRun fit_isolated(const graph::Model& model,
                          const std::shared_ptr<schedule::KernelProvider>& provider,
                          const Tensors& fit_data, const Tensors& held_out_data, int threads,
                          const StudyOptions& options, const std::vector<std::string>& keep,
-                         std::vector<LayerStudy>& studies) {
+                         const std::function<bool()>& stop, std::vector<LayerStudy>& studies) {
   OriginalRun original;
   original.targets.resize(studies.size());
   const BatchRunner runner(model, provider, threads, kept_values(studies, keep));
@@ -111,7 +117,8 @@ OriginalRun fit_isolated(const graph::Model& model,
         original.targets[s].insert(original.targets[s].end(), aim.begin(), aim.end());
       }
       progress.advance("", results.begin()->second.shape().front());
-      return !interrupted();
+      // What was seen by then must do; one batch is the least.
+      return !stop();
     });
   }
   int64_t candidates = 0;
@@ -119,7 +126,7 @@ OriginalRun fit_isolated(const graph::Model& model,
     candidates += static_cast<int64_t>(study.candidates.size());
   Progress progress("fitting every operator to every layer", candidates);
   for (size_t s = 0; s < studies.size(); ++s) {
-    fit_candidates(studies[s], *moments[s], original.held_out, threads, options);
+    fit_candidates(studies[s], *moments[s], original.held_out, threads, options, stop);
     moments[s].reset();
     progress.advance(studies[s].target.name, static_cast<int64_t>(studies[s].candidates.size()));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,11 +20,12 @@ struct OriginalRun {
 
 /// Runs the original once over the calibration inputs, then fits every candidate of every study on
 /// its own and measures its error on held-out samples. Sets `fit`, `fit_error`, `worthwhile`.
-/// `keep` names further values whose held-out samples are wanted.
+/// `keep` names further values whose held-out samples are wanted. Once `stop` is true each layer
+/// left gets a few of its candidates only, quickly; the others have no fit and are not worthwhile.
 OriginalRun fit_isolated(const graph::Model& model,
                          const std::shared_ptr<schedule::KernelProvider>& provider,
                          const Tensors& fit_data, const Tensors& held_out_data, int threads,
                          const StudyOptions& options, const std::vector<std::string>& keep,
-                         std::vector<LayerStudy>& studies);
+                         const std::function<bool()>& stop, std::vector<LayerStudy>& studies);
 
 }  // namespace opsmith::search

@@ -28,6 +28,24 @@ graph::Model single_node(const graph::Model& model, int32_t node) {
   return single;
 }
 
+/// Milliseconds in proportion to multiply-accumulates, where nothing was measured.
+void estimate_unmeasured(std::vector<LayerStudy>& studies) {
+  double milliseconds = 1e-9, macs = 1;
+  for (const LayerStudy& study : studies) {
+    if (study.milliseconds <= 0) continue;
+    milliseconds += study.milliseconds;
+    macs += static_cast<double>(study.macs);
+  }
+  const double each = milliseconds / macs;
+  for (LayerStudy& study : studies) {
+    if (study.milliseconds > 0) continue;
+    study.milliseconds = each * static_cast<double>(study.macs);
+    for (CandidateStudy& candidate : study.candidates) {
+      candidate.milliseconds = each * static_cast<double>(candidate.macs);
+    }
+  }
+}
+
 struct Contestant {
   std::shared_ptr<executor::Session> session;
   double* milliseconds;
@@ -48,11 +66,11 @@ Tensor sample_input(const graph::Model& single) {
 
 void measure_latencies(const graph::Model& fixed,
                        const std::shared_ptr<schedule::KernelProvider>& provider, int threads,
-                       std::vector<LayerStudy>& studies) {
+                       const std::function<bool()>& stop, std::vector<LayerStudy>& studies) {
   Progress progress("measuring operators alone", static_cast<int64_t>(studies.size()));
   std::map<std::string, double> known;
   for (LayerStudy& study : studies) {
-    if (interrupted()) return;
+    if (stop()) break;
     const std::string layer = study.target.type + " " + to_string(study.target.shape) + " " +
                               to_string(*fixed.graph.value(study.target.input(fixed.graph)).shape);
     const graph::Model original = single_node(fixed, study.target.node);
@@ -105,6 +123,7 @@ void measure_latencies(const graph::Model& fixed,
     }
     progress.advance(study.target.name);
   }
+  estimate_unmeasured(studies);
 }
 
 }  // namespace opsmith::search

@@ -192,13 +192,15 @@ Tensor apply_map(const substitute::LinearMap& map, const substitute::PatchGeomet
 
 void mark_worthwhile(LayerStudy& study, bool every_family) {
   for (CandidateStudy& candidate : study.candidates) {
-    candidate.worthwhile = std::none_of(
-        study.candidates.begin(), study.candidates.end(), [&](const CandidateStudy& other) {
-          return &other != &candidate && other.macs <= candidate.macs &&
-                 other.parameters <= candidate.parameters &&
-                 other.fit_error < candidate.fit_error &&
-                 (!every_family || other.family == candidate.family);
-        });
+    candidate.worthwhile =
+        candidate.fitted() &&
+        std::none_of(
+            study.candidates.begin(), study.candidates.end(), [&](const CandidateStudy& other) {
+              return &other != &candidate && other.fitted() && other.macs <= candidate.macs &&
+                     other.parameters <= candidate.parameters &&
+                     other.fit_error < candidate.fit_error &&
+                     (!every_family || other.family == candidate.family);
+            });
   }
 }
 

@@ -25,6 +25,9 @@ struct CandidateStudy {
   double loss = 0;          ///< relative L2 of the network's outputs on held-out samples
   double milliseconds = 0;  ///< 0: not measured
   bool worthwhile = true;   ///< no other is both cheaper and closer
+
+  /// False where time ran out before.
+  bool fitted() const { return !fit.weights.empty(); }
 };
 
 /// A layer that operators can replace.

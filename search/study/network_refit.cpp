@@ -74,6 +74,15 @@ RefitNetwork refit_network(const graph::Model& model,
     progress.advance(study.target.name);
     // Nothing has changed before this layer yet: its own weights are the best.
     if (!choice[s] && (!changed || !options.refit_unchanged)) continue;
+    if (options.stop && options.stop()) {
+      if (!choice[s]) continue;
+      const CandidateStudy& chosen = study.candidates.at(*choice[s]);
+      result.layers[s].fit = chosen.fit;
+      result.layers[s].fit_error = chosen.fit_error;
+      substitute::replace_target(result.model, study.target, chosen.candidate, chosen.fit.weights,
+                                 Tensor::of<float>({chosen.fit.map.outputs}, chosen.fit.map.bias));
+      continue;
+    }
     substitute::PatchGeometry geometry = study.geometry;
     if (!choice[s]) geometry.window = substitute::window_of(study.target.shape);
     const Moments moments = gather_moments(result.model, provider, fit_data, original.targets[s],

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,6 +30,7 @@ struct RefitOptions {
   int threads = 1;
   uint64_t seed = 1;
   bool refit_unchanged = true;  ///< layers left alone get new weights, too
+  std::function<bool()> stop;   ///< once true, layers keep the weights that were fitted alone
 };
 
 /// Replaces layers by the chosen candidates one after another in the order

@@ -35,6 +35,12 @@ expect 0 'logits' run good/model.onnx --input "image=$images[0:2]"
 expect 0 'MACs' "${optimize[@]}" -o dry --max-flops 92% --dry-run
 check 'a dry run writes nothing' absent dry
 
+expect 0 'MACs' optimize --replay good/config.json -o again --quiet
+check 'a replay leaves the four files' complete again
+check 'a replay repeats the flags and takes further ones' json again/config.json \
+  'd["arguments"][:-3] == json.load(open("good/config.json"))["arguments"] and d["output_folder"] == "again" and d["max_macs"] == "92%"'
+expect 2 'records no run' optimize --replay good/report.json -o again
+
 expect 3 'accuracy' "${optimize[@]}" -o loss --max-flops 90.4% "${evaluation[@]}" \
   --max-accuracy-loss 0
 check 'a missed accuracy gate still leaves the best' complete loss

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "importer/importer.h"
 #include "runtime/compiler/compiler.h"
@@ -40,6 +41,7 @@ class OptimizeTest : public ::testing::Test {
     result.max_macs = parse_limit(limit);
     result.output_folder = folder_.string();
     result.threads = 1;
+    result.distillation.epochs = 0;
     return result;
   }
   static OptimizeData data(int64_t samples) {
@@ -91,6 +93,48 @@ TEST_F(OptimizeTest, MeetsTheBudgetAndWritesEverything) {
   const Tensor a = BatchRunner(written, provider, 1).run(inputs.evaluation).at("scores");
   const Tensor b = BatchRunner(result.model, provider, 1).run(inputs.evaluation).at("scores");
   EXPECT_LT(relative_error(a, b), 1e-5);
+}
+
+TEST_F(OptimizeTest, DistillationLosesNothing) {
+  OptimizeOptions how = options("60%");
+  how.distillation.epochs = 2;
+  const OptimizeResult result = optimize(small_network(), data(96), how);
+  ASSERT_TRUE(result.distillation.has_value());
+  EXPECT_EQ(result.distillation->held_out.size(), 3U);
+  EXPECT_LE(result.held_out_divergence, result.distillation->held_out.front() * (1 + 1e-9));
+  const auto report = nlohmann::json::parse(read_file((folder_ / "report.json").string()));
+  EXPECT_EQ(report.at("distillation").at("loss"), "relative L2");
+}
+
+/// When time is up at once, every phase falls back on what takes none, and the limit still holds.
+TEST_F(OptimizeTest, NoTimeStillGivesAResult) {
+  OptimizeOptions how = options("60%");
+  how.distillation.epochs = 1000;
+  how.time_budget_seconds = 1e-6;
+  const OptimizeResult result = optimize(small_network(), data(96), how);
+  EXPECT_FALSE(result.distillation.has_value());
+  EXPECT_LE(static_cast<double>(result.optimized.macs),
+            0.6 * static_cast<double>(result.original.macs));
+  EXPECT_TRUE(result.gate_met) << result.gate_message;
+  EXPECT_LT(result.divergence, 1.5);
+  EXPECT_TRUE(fs::exists(folder_ / "model.onnx"));
+}
+
+TEST_F(OptimizeTest, HoldsALimitOfParametersWithOneFamily) {
+  OptimizeOptions how = options("90%");
+  how.max_macs.reset();
+  how.max_parameters = parse_limit("70%");
+  how.single_operator = true;
+  const OptimizeResult result = optimize(small_network(), data(96), how);
+  EXPECT_LE(static_cast<double>(result.optimized.parameters),
+            0.7 * static_cast<double>(result.original.parameters));
+  std::set<std::string> families;
+  for (const LayerChoice& layer : result.layers) {
+    if (!layer.operator_name.empty()) {
+      families.insert(layer.operator_name.substr(0, layer.operator_name.find(' ')));
+    }
+  }
+  EXPECT_EQ(families.size(), 1U);
 }
 
 TEST_F(OptimizeTest, RefusesBadInput) {

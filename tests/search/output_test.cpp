@@ -93,6 +93,8 @@ TEST(OutputFolder, OfAKilledProcessNothingIsTakenOver) {
   }
   EXPECT_EQ(read_file(folder / "out/a"), "new");
   EXPECT_FALSE(fs::exists(folder / "out/stale"));
+  // Nothing that was left is there any more.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "out"), fs::directory_iterator()), 1);
 }
 
 TEST(OutputFolder, TwoOfOneFolderDoNotMix) {

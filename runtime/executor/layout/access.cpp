@@ -39,6 +39,16 @@ bool is_identity(const Scalar& read, const Stage& stage) {
 
 bool spatial(const Shape& shape) { return element_count(shape) > shape.at(0) * shape.at(1); }
 
+/// Data runs over the batch; weights do not. The index of a batch of one is a plain 0.
+bool runs_over_batch(const Program& program, const Stage& stage, const Scalar& read) {
+  const Index& first = read.indices().at(0);
+  if (first.kind() == Index::Kind::Iterator) return first.name() == stage.axes[0].name;
+  const bool single = first.is_constant(0) && stage.axes[0].extent.is_constant(1) &&
+                      program.shape_of(read.tensor()).at(0).is_constant(1);
+  return single && std::any_of(program.inputs.begin(), program.inputs.end(),
+                               [&](const auto& input) { return input.name == read.tensor(); });
+}
+
 /// Whether the stage sums over the leading dimension of all images that it reads.
 bool sums_over_batch(const Program& program, const Stage& stage) {
   if (stage.reduction != expression::Reduction::Sum || stage.scatters() || stage.epilogue) {
@@ -171,10 +181,8 @@ Access access_of(const Operation& operation, size_t i, const OperationList& list
   if (role == LayoutRole::Contraction) {
     for (const Scalar& read : expression::reads(stage.body)) {
       if (read.tensor() != tensor) continue;
-      // Data runs over the batch; weights do not.
-      const Index& first = read.indices().at(0);
-      bool data = first.kind() == Index::Kind::Iterator && first.name() == stage.axes[0].name;
-      if (!data) return {value.constant ? Access::Need::Any : Access::Need::RowMajor, {}};
+      if (!runs_over_batch(program, stage, read))
+        return {value.constant ? Access::Need::Any : Access::Need::RowMajor, {}};
       return {can_block(value, block) ? Access::Need::Blocked : Access::Need::Plain,
               reach_of(program, tensor)};
     }

@@ -8,7 +8,7 @@ namespace {
 
 Offers offers(const LayerShape& layer) {
   if (const std::string why = why_not_spatial(layer); !why.empty()) return Offers::refuse(why);
-  return width_offers("width", "x_1", shares_of(layer.output_channels, {2, 4, 8}, 2));
+  return width_offers("width", "x_1", shares_of(layer.output_channels, {8, 6, 4, 2, 1}, 2));
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace opsmith::substitute {
 
-std::vector<int64_t> shares_of(int64_t total, std::vector<int64_t> divisors, int64_t least) {
+std::vector<int64_t> shares_of(int64_t total, std::vector<int64_t> sixteenths, int64_t least) {
   std::vector<int64_t> shares;
-  for (const int64_t divisor : divisors) {
-    const int64_t share = total / divisor;
+  for (const int64_t part : sixteenths) {
+    const int64_t share = total * part / 16;
     if (share >= least && std::find(shares.begin(), shares.end(), share) == shares.end())
       shares.push_back(share);
   }

@@ -45,8 +45,9 @@ OperatorDefinition syno_operator_1();
 OperatorDefinition syno_operator_2();
 OperatorDefinition low_rank_product();
 
-/// `total` divided by each divisor, rounded down, at least `least`, without repetitions.
-std::vector<int64_t> shares_of(int64_t total, std::vector<int64_t> divisors, int64_t least = 1);
+/// Sixteenths of `total` (as many as `sixteenths` says), rounded down, at least `least`, without
+/// repetitions.
+std::vector<int64_t> shares_of(int64_t total, std::vector<int64_t> sixteenths, int64_t least = 1);
 
 /// Offers of one width variable: for each value, the label "name=value" and {variable: value}.
 Offers width_offers(const std::string& label, const std::string& variable,

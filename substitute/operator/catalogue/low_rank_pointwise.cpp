@@ -11,7 +11,7 @@ Offers offers(const LayerShape& layer) {
   if (layer.kernel_height * layer.kernel_width != 1)
     return Offers::refuse("its window covers neighbours");
   const int64_t narrower = std::min(layer.input_channels, layer.output_channels);
-  return width_offers("rank", "x_1", shares_of(narrower, {2, 4, 8}, 2));
+  return width_offers("rank", "x_1", shares_of(narrower, {8, 6, 4, 2, 1}, 2));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 Offers offers(const LayerShape& layer) {
   if (layer.kind != LayerShape::Kind::Product) return Offers::refuse("it is no matrix product");
   const int64_t narrower = std::min(layer.input_channels, layer.output_channels);
-  return width_offers("rank", "x_1", shares_of(narrower, {2, 4, 8, 16}, 2));
+  return width_offers("rank", "x_1", shares_of(narrower, {8, 6, 4, 2, 1}, 2));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 Offers offers(const LayerShape& layer) {
   if (const std::string why = why_not_spatial(layer); !why.empty()) return Offers::refuse(why);
   const int64_t narrower = std::min(layer.input_channels, layer.output_channels);
-  return width_offers("width", "x_1", shares_of(narrower, {2, 4}, 2));
+  return width_offers("width", "x_1", shares_of(narrower, {8, 6, 4, 3, 2}, 2));
 }
 
 }  // namespace

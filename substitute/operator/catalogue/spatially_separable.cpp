@@ -8,7 +8,8 @@ Offers offers(const LayerShape& layer) {
   if (const std::string why = why_not_spatial(layer); !why.empty()) return Offers::refuse(why);
   if (layer.kernel_height == 1 || layer.kernel_width == 1)
     return Offers::refuse("its window is a line already");
-  return width_offers("width", "x_1", shares_of(layer.output_channels, {1, 2, 4}, 2));
+  return width_offers("width", "x_1",
+                      shares_of(layer.output_channels, {16, 12, 8, 6, 4, 3, 2, 1}, 2));
 }
 
 }  // namespace

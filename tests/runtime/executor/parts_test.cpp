@@ -210,6 +210,29 @@ TEST(Access, OfAConvolutionWantsBlocksAndItsReach) {
   EXPECT_EQ(access_of(operation, 1, constant, {true, false, true}, 16).need, Access::Need::Any);
 }
 
+/// Binding a batch of one leaves 0 as its index; data is data all the same.
+TEST(Access, OfABatchOfOneWantsBlocks) {
+  const OperationList list =
+      one_operation("opsmith", {1, 16, 8, 8}, {1, 16}, {1, 32, 8, 8},
+                    "f32[n: 1, o: 32, h: 8, w: 8] = sum[f32](c: 16) v0[0, c, h, w] * v1[0, c]");
+  const Operation& operation = list.operations[0];
+  EXPECT_EQ(access_of(operation, 0, list, {true, false, true}, 16).need, Access::Need::Blocked);
+  EXPECT_EQ(access_of(operation, 1, list, {true, false, true}, 16).need, Access::Need::RowMajor);
+}
+
+TEST(Access, OfASumOverTheBatchReadsBlocksAndWritesRows) {
+  const OperationList list =
+      one_operation("opsmith", {4, 16, 8, 8}, {4, 32, 8, 8}, {32, 16, 3, 3},
+                    "f32[o: 32, c: 16, a: 3, b: 3] = sum[f32](n: 4, h: 8, w: 8)"
+                    " v0[n, c, h + a - 1, w + b - 1] * v1[n, o, h, w]");
+  const Operation& operation = list.operations[0];
+  EXPECT_EQ(layout_role(operation, list), LayoutRole::Accumulation);
+  const Access data = access_of(operation, 0, list, {true, true, false}, 16);
+  EXPECT_EQ(data.need, Access::Need::Blocked);
+  EXPECT_EQ(data.halo, (std::vector<Layout::Halo>{{0, 0}, {0, 0}, {1, 1}, {1, 1}}));
+  EXPECT_EQ(access_of(operation, 1, list, {true, true, false}, 16).need, Access::Need::Blocked);
+}
+
 TEST(Access, OfFewChannelsStaysPlain) {
   const OperationList list =
       one_operation("Conv", {2, 3, 8, 8}, {32, 3, 3, 3}, {2, 32, 8, 8},
