@@ -136,9 +136,14 @@ TEST(ReadSize, RefusesWhatIsNoSize) {
     EXPECT_NE(user_error([&] { parse_size(text); }), "") << text;
   }
   // Not the stack but the text is at fault.
-  const std::string deep = std::string(1000000, '(') + "k" + std::string(1000000, ')');
-  EXPECT_THAT(user_error([&] { parse_size(deep); }), HasSubstr("nested"));
-  EXPECT_EQ(parse_size(std::string(50, '(') + "k" + std::string(50, ')')), Size::variable("k"));
+  const auto nested = [](size_t levels) {
+    std::string text(levels, '(');
+    text.push_back('k');
+    text.append(levels, ')');
+    return text;
+  };
+  EXPECT_THAT(user_error([&] { parse_size(nested(1000000)); }), HasSubstr("nested"));
+  EXPECT_EQ(parse_size(nested(50)), Size::variable("k"));
 }
 
 }  // namespace
