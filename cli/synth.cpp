@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/synth.h"
+#include "search/synthesis/canonical_rate.h"
 #include "search/synthesis/sampler.h"
 #include "support/error.h"
 #include "support/progress.h"
@@ -83,6 +84,41 @@ nlohmann::json to_json(const synthesis::SamplingResult& result) {
           {"operators", operators}};
 }
 
+/// The same run without the shape distance, and how many times fewer distinct operators a trial
+/// finds then.
+nlohmann::json compare_pruning(const synthesis::Problem& problem, synthesis::Limits limits,
+                               const synthesis::SamplingOptions& sampling,
+                               const synthesis::SamplingResult& with) {
+  limits.shape_distance = false;
+  const synthesis::SamplingResult without = synthesis::sample(problem, limits, sampling);
+  const auto rate = [](const synthesis::SamplingResult& result) {
+    return static_cast<double>(result.samples.size()) / static_cast<double>(result.trials);
+  };
+  std::cout << "without shape distance: " << without.samples.size() << " distinct operators in "
+            << without.trials << " trials";
+  if (!without.samples.empty())
+    std::cout << ", " << fixed(rate(with) / rate(without), 1) << " times fewer a trial";
+  std::cout << "\n";
+  return {{"trials", without.trials},
+          {"distinct", without.samples.size()},
+          {"seconds", without.seconds},
+          {"distinct_per_trial", rate(without)},
+          {"ratio_per_trial", number(rate(with) / rate(without))}};
+}
+
+nlohmann::json print_canonical_rates(const synthesis::Problem& problem,
+                                     const synthesis::Limits& limits,
+                                     const synthesis::SamplingOptions& sampling) {
+  nlohmann::json rates = nlohmann::json::array();
+  for (const auto& [primitives, rate] : synthesis::canonical_rates(problem, limits, sampling)) {
+    std::cout << primitives << " primitives: " << rate.canonical << " of " << rate.operators
+              << " canonical (" << fixed(100 * rate.share(), 2) << " %)\n";
+    rates.push_back(
+        {{"primitives", primitives}, {"operators", rate.operators}, {"canonical", rate.canonical}});
+  }
+  return rates;
+}
+
 void synth_syno(SynthOptions options) {
   options.limits.shape_distance = !options.no_shape_distance;
   options.limits.canonical = options.limits.approximate = !options.no_rules;
@@ -94,6 +130,11 @@ void synth_syno(SynthOptions options) {
   sampling.threads = options.threads;
   sampling.seed = options.seed;
   catch_interrupt();
+  if (options.canonical_rates) {
+    const nlohmann::json rates = print_canonical_rates(problem, options.limits, sampling);
+    write_json(options.json, {{"canonical_rates", rates}, {"limits", to_json(options.limits)}});
+    return;
+  }
   synthesis::SamplingResult result = synthesis::sample(problem, options.limits, sampling);
   std::sort(result.samples.begin(), result.samples.end(),
             [](const auto& a, const auto& b) { return a.cost.macs < b.cost.macs; });
@@ -109,6 +150,8 @@ void synth_syno(SynthOptions options) {
             << fixed(result.seconds, 1) << " s: " << fixed(result.trials_per_second(), 0)
             << " trials/s, " << fixed(result.distinct_per_second(), 2) << " operators/s\n";
   nlohmann::json document = to_json(result);
+  if (options.compare_pruning)
+    document["without_shape_distance"] = compare_pruning(problem, options.limits, sampling, result);
   document["space"] = options.space;
   document["threads"] = options.threads;
   document["seed"] = options.seed;
@@ -204,6 +247,14 @@ void add_synth_command(CLI::App& app) {
       .add_flag("--no-shape-distance", options->no_shape_distance,
                 "Also follow what cannot reach the input any more")
       ->group("Limits");
+  command
+      .add_flag("--compare-pruning", options->compare_pruning,
+                "Sample as long again without shape distance and print the ratio")
+      ->group("Running");
+  command
+      .add_flag("--canonical-rates", options->canonical_rates,
+                "Print instead how many operators of each size are canonical when no rule is on")
+      ->group("Running");
   command.add_flag("--no-rules", options->no_rules, "Do without the canonical form")
       ->group("Limits");
 

@@ -24,6 +24,8 @@ struct SynthOptions : CommonOptions {
   synthesis::canvas::KernelLimits kernel_limits;
   bool no_shape_distance = false;
   bool no_rules = false;
+  bool compare_pruning = false;  ///< sample again without shape distance
+  bool canonical_rates = false;
   bool text = false;
 };
 

@@ -12,9 +12,6 @@ namespace opsmith::synthesis {
 
 namespace {
 
-/// States that one thread may remember; beyond, it starts over with an empty graph.
-constexpr size_t most_states = 300000;
-
 /// The formulas seen by all threads.
 class Distinct {
  public:

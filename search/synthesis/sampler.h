@@ -11,6 +11,9 @@
 
 namespace opsmith::synthesis {
 
+/// States that one thread may remember; beyond, it starts over with an empty graph.
+constexpr size_t most_states = 300000;
+
 /// A distinct operator that satisfies every limit.
 struct Sample {
   FoundOperator found;
