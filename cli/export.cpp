@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/table.h"
 #include "exporter/exporter.h"
+#include "exporter/pytorch/module.h"
 #include "graph/passes/pass.h"
 #include "runtime/executor/evaluator.h"
 #include "support/error.h"
@@ -23,10 +24,6 @@ struct ExportCommandOptions : CommonOptions {
 };
 
 void run(const ExportCommandOptions& options) {
-  if (options.format == "pytorch") {
-    throw Unsupported("PyTorch source cannot be written yet; write ONNX (--format onnx), which " +
-                      std::string("PyTorch tools such as onnx2torch can read"));
-  }
   check_output_file(options.output, options.model);
   graph::Model model = load_model(options.model, options.shapes);
   if (options.simplify) {
@@ -36,6 +33,17 @@ void run(const ExportCommandOptions& options) {
       table.add({count.name, std::to_string(count.changes)});
     }
     table.print(std::cout);
+  }
+  if (options.format == "pytorch") {
+    if (options.dry_run) {
+      std::cout << "would write '" << options.output
+                << "': " << exporter::pytorch_module(model, "weights.npz").source.size()
+                << " bytes\n";
+      return;
+    }
+    exporter::export_pytorch(model, options.output);
+    std::cout << "wrote '" << options.output << "' and its weights beside it\n";
+    return;
   }
   exporter::ExportOptions export_options;
   export_options.inline_functions = options.inline_functions;
@@ -73,7 +81,9 @@ void add_export_command(CLI::App& app) {
       ->group("Output");
   command.add_flag("--dry-run", options->dry_run, "Do everything but writing")->group("Output");
   add_log_flags(command, *options);
-  command.footer("Example:\n  opsmith export out/model.onnx -o plain.onnx --inline");
+  command.footer(
+      "Example:\n  opsmith export out/model.onnx -o plain.onnx --inline\n"
+      "  opsmith export out/model.onnx -o model.py --format pytorch");
   command.callback([options] { run(*options); });
 }
 

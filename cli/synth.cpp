@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,7 +10,9 @@
 #include "cli/synth.h"
 #include "search/synthesis/canonical_rate.h"
 #include "search/synthesis/sampler.h"
+#include "substitute/operator/drawing.h"
 #include "support/error.h"
+#include "support/file.h"
 #include "support/progress.h"
 
 namespace opsmith::cli {
@@ -138,6 +141,7 @@ void synth_syno(SynthOptions options) {
   synthesis::SamplingResult result = synthesis::sample(problem, options.limits, sampling);
   std::sort(result.samples.begin(), result.samples.end(),
             [](const auto& a, const auto& b) { return a.cost.macs < b.cost.macs; });
+  size_t number = 0;
   for (const synthesis::Sample& sample : result.samples) {
     std::cout << synthesis::formula(sample.found.graph) << "\n  " << human(sample.cost.macs)
               << " MACs (" << fixed(100 * sample.cost.macs / problem.original_macs, 1) << " %), "
@@ -145,6 +149,7 @@ void synth_syno(SynthOptions options) {
               << fixed(100 * sample.cost.parameters / problem.original_parameters, 1) << " %), "
               << sample.found.primitives << " primitives\n";
     if (options.text) std::cout << substitute::print(sample.found.graph);
+    draw_operator(options, sample.found.graph, ++number);
   }
   std::cout << result.samples.size() << " distinct operators in " << result.trials << " trials, "
             << fixed(result.seconds, 1) << " s: " << fixed(result.trials_per_second(), 0)
@@ -162,6 +167,14 @@ void synth_syno(SynthOptions options) {
 }
 
 }  // namespace
+
+void draw_operator(const SynthOptions& options, const substitute::ValueGraph& graph,
+                   size_t number) {
+  if (options.drawings.empty()) return;
+  std::filesystem::create_directories(options.drawings);
+  write_file((std::filesystem::path(options.drawings) / (std::to_string(number) + ".dot")).string(),
+             substitute::draw(graph));
+}
 
 /// "64,64,56,56": input and output channels, height, width.
 std::vector<substitute::LayerShape> synth_layers(const SynthOptions& options) {
@@ -264,6 +277,10 @@ void add_synth_command(CLI::App& app) {
   command.add_option("--operators", options->operators, "Stop after so many distinct operators")
       ->check(CLI::Range(1, 100000000))
       ->group("Running");
+  command
+      .add_option("--drawings", options->drawings, "Folder for a Graphviz file of each operator")
+      ->type_name("FOLDER")
+      ->group("Output");
   command.add_option("--keep", options->keep, "Kernels of Canvas's space to print, at most")
       ->check(CLI::Range(0, 100000000))
       ->capture_default_str()

@@ -7,6 +7,7 @@
 #include "search/synthesis/canvas/choices.h"
 #include "search/synthesis/limits.h"
 #include "substitute/operator/layer.h"
+#include "substitute/operator/value_graph.h"
 
 namespace opsmith::cli {
 
@@ -27,10 +28,14 @@ struct SynthOptions : CommonOptions {
   bool compare_pruning = false;  ///< sample again without shape distance
   bool canonical_rates = false;
   bool text = false;
+  std::string drawings;  ///< folder for Graphviz files, one for each operator
 };
 
 /// The layers that are to be replaced.
 std::vector<substitute::LayerShape> synth_layers(const SynthOptions& options);
+
+/// Writes `graph` to FOLDER/<number>.dot where drawings are asked for.
+void draw_operator(const SynthOptions& options, const substitute::ValueGraph& graph, size_t number);
 
 void synth_canvas(const SynthOptions& options);
 

@@ -88,6 +88,7 @@ void synth_canvas(const SynthOptions& options) {
   std::sort(result.samples.begin(), result.samples.end(),
             [](const auto& a, const auto& b) { return a.solution.macs < b.solution.macs; });
   nlohmann::json kernels = nlohmann::json::array();
+  size_t number = 0;
   double original_macs = 0, original_parameters = 0;
   for (const Sample& sample : result.samples) {
     const Targets targets(layers, sample.groups);
@@ -99,6 +100,7 @@ void synth_canvas(const SynthOptions& options) {
               << fixed(100 * sample.solution.parameters / original_parameters, 1)
               << " %), g = " << sample.groups << ", widths " << widths(sample).dump() << "\n";
     if (options.text) std::cout << print(realise(sample.kernel, targets, sample.solution, 0));
+    draw_operator(options, realise(sample.kernel, targets, sample.solution, 0), ++number);
     if (!options.json.empty()) kernels.push_back(to_json(sample, layers));
   }
   for (size_t i = 0; i < result.designs.size(); ++i)

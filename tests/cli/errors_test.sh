@@ -69,8 +69,8 @@ cp small.onnx input.onnx
 expect 2 'overwrite' export input.onnx -o input.onnx
 expect 2 'overwrite' export input.onnx -o ./input.onnx
 check 'the input is untouched' cmp -s small.onnx input.onnx
-expect 2 'PyTorch' export small.onnx -o small.py --format pytorch
-check 'nothing is written for an unsupported format' absent small.py
+expect 2 'overwritten by its weights' export small.onnx -o small.npz --format pytorch
+check 'nothing is written in place of the weights' absent small.npz
 
 # Optimize.
 calibration=(--calibration "$images[0:64]")
