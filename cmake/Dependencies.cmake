@@ -29,3 +29,6 @@ add_library(opsmith_flags INTERFACE)
 target_include_directories(opsmith_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/opsmith>)
 target_compile_features(opsmith_flags INTERFACE cxx_std_20)
+
+find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)

@@ -22,13 +22,14 @@ constexpr int kFunctionDefaultsField = 11;
 
 void write_declaration(const Value& value, onnx::ValueInfoProto& proto) {
   proto.set_name(value.name);
+  if (!value.documentation.empty()) proto.set_doc_string(value.documentation);
   if (!value.opaque_type.empty()) {
     if (!proto.mutable_type()->ParseFromString(value.opaque_type)) {
       throw InternalError("the type of value '" + value.name + "' cannot be read back");
     }
     return;
   }
-  if (value.type == ElementType::Undefined) return;
+  if (onnx_data_type(value.type) == 0) return;
   auto* tensor = proto.mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(onnx_data_type(value.type));
   if (!value.shape) return;
@@ -52,6 +53,7 @@ void GraphWriter::write_graph(const Graph& source, onnx::GraphProto& proto) {
   graph.compact();
   graph.sort();
   proto.set_name(graph.name.empty() ? "graph" : graph.name);
+  if (!graph.documentation.empty()) proto.set_doc_string(graph.documentation);
   for (const ValueId id : graph.inputs) write_declaration(graph.value(id), *proto.add_input());
   for (const ValueId id : graph.outputs) write_declaration(graph.value(id), *proto.add_output());
   for (size_t i = 0; i < graph.value_count(); ++i) {
@@ -69,7 +71,8 @@ void GraphWriter::write_graph(const Graph& source, onnx::GraphProto& proto) {
       }
       tensor->set_name(value.name);
     } else if (!graph.is_input(id) && !graph.is_output(id) &&
-               (value.type != ElementType::Undefined || !value.opaque_type.empty())) {
+               (onnx_data_type(value.type) != 0 || !value.opaque_type.empty() ||
+                !value.documentation.empty())) {
       write_declaration(value, *proto.add_value_info());
     }
   }
@@ -78,7 +81,14 @@ void GraphWriter::write_graph(const Graph& source, onnx::GraphProto& proto) {
 
 void GraphWriter::write_node(const Graph& graph, const Node& node, onnx::NodeProto& proto) {
   proto.set_name(node.name);
+  if (node.opset != 0) {
+    throw Unsupported(describe(node) + " is written for operator set " +
+                      std::to_string(node.opset) +
+                      ", in which it means something else than in the model's; export the model "
+                      "without inlining its functions");
+  }
   proto.set_op_type(node.type);
+  if (!node.documentation.empty()) proto.set_doc_string(node.documentation);
   if (!node.domain.empty()) proto.set_domain(node.domain);
   for (const ValueId id : node.inputs) {
     proto.add_input(id == kNoValue ? std::string() : graph.value(id).name);

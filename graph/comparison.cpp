@@ -63,6 +63,7 @@ std::string value_difference(const Value& a, const Value& b) {
   const std::string what = "value '" + a.name + "'";
   if (a.type != b.type) return what + " differs in type";
   if (a.shape != b.shape) return what + " differs in shape";
+  if (a.documentation != b.documentation) return what + " differs in its documentation";
   if (a.captured != b.captured) return what + " is captured in one only";
   if (a.opaque_type != b.opaque_type) return what + " differs in its own type";
   if (a.constant.has_value() != b.constant.has_value()) return what + " is constant in one only";
@@ -98,6 +99,8 @@ std::string graph_difference(const Graph& a, const Graph& b) {
     }
     if (!same_names(a, left.inputs, b, right.inputs)) return what + "inputs differ";
     if (!same_names(a, left.outputs, b, right.outputs)) return what + "outputs differ";
+    if (left.documentation != right.documentation) return what + "the documentation differs";
+    if (left.opset != right.opset) return what + "the versions of the operator differ";
     found = attribute_difference(left.attributes, right.attributes);
     if (found.empty()) found = compare_values(left.inputs, right.inputs);
     if (found.empty()) found = compare_values(left.outputs, right.outputs);

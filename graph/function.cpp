@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/operators/versions.h"
 #include "support/error.h"
 
 namespace opsmith::graph {
@@ -52,8 +53,80 @@ void rename_captures(Graph& subgraph, const std::map<std::string, std::string>& 
   }
 }
 
-/// Appends the nodes of a body to `nodes`, its values to `graph`.
-void splice(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Node& call) {
+/// Notes at the nodes of a body which version of the operators decides what they mean, where that
+/// is not what the model's version says.
+void mark_opset(Graph& body, int64_t version, int64_t model_version) {
+  for (Node& node : body.nodes) {
+    if (node.domain.empty() && node.opset == 0 &&
+        !same_meaning(node.type, version, model_version)) {
+      node.opset = version;
+    }
+    if (!has_subgraphs(node)) continue;
+    for_each_subgraph(node, [&](Graph& nested) { mark_opset(nested, version, model_version); });
+  }
+}
+
+int inline_into(Graph& graph, const Model& model) {
+  int count = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<Node> nodes;
+    std::vector<Node> before = std::move(graph.nodes);
+    graph.nodes.clear();
+    for (Node& node : before) {
+      const Function* function = model.find_function(node.domain, node.type);
+      if (!function) {
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      splice_body(graph, nodes, instantiate_body(*function, node), node);
+      changed = true;
+      ++count;
+    }
+    graph.nodes = std::move(nodes);
+  }
+  for (Node& node : graph.nodes) {
+    if (!has_subgraphs(node)) continue;
+    for_each_subgraph(node, [&](Graph& subgraph) { count += inline_into(subgraph, model); });
+  }
+  return count;
+}
+
+void collect_domains(const Graph& graph, std::set<std::string>& domains) {
+  for (const Node& node : graph.nodes) {
+    domains.insert(node.domain);
+    for_each_subgraph(node, [&](const Graph& nested) { collect_domains(nested, domains); });
+  }
+}
+
+using FunctionSet = std::set<const Function*>;
+
+void collect_called(const Graph& graph, const Model& model, FunctionSet& called) {
+  for (const Node& node : graph.nodes) {
+    if (const Function* function = model.find_function(node.domain, node.type)) {
+      called.insert(function);
+    }
+    for_each_subgraph(node, [&](const Graph& nested) { collect_called(nested, model, called); });
+  }
+}
+
+void check_from(const Function& function, const Model& model, FunctionSet& open,
+                FunctionSet& done) {
+  if (done.count(&function)) return;
+  if (!open.insert(&function).second) {
+    throw UserError("function '" + function.name + "' of domain '" + function.domain +
+                    "' calls itself");
+  }
+  FunctionSet called;
+  collect_called(function.body, model, called);
+  for (const Function* next : called) check_from(*next, model, open, done);
+  open.erase(&function);
+  done.insert(&function);
+}
+
+}  // namespace
+
+void splice_body(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Node& call) {
   std::string prefix = call.name;
   for (const ValueId id : call.outputs) {
     if (prefix.empty() && id != kNoValue) prefix = graph.value(id).name;
@@ -64,6 +137,12 @@ void splice(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Nod
     ids[static_cast<size_t>(inner)] = outer;
   };
   for (size_t i = 0; i < body.inputs.size(); ++i) bind(body.inputs[i], call.input(i));
+  for (size_t i = 0; i < body.value_count(); ++i) {
+    const Value& value = body.value(static_cast<ValueId>(i));
+    if (!value.captured) continue;
+    const std::optional<ValueId> outer = graph.find(value.name);
+    ids[i] = outer ? *outer : graph.add_value(value);  // captured from further out
+  }
   std::vector<std::pair<ValueId, ValueId>> copies;  // outputs that the body does not make itself
   for (size_t i = 0; i < body.outputs.size(); ++i) {
     const ValueId inner = body.outputs[i];
@@ -115,66 +194,6 @@ void splice(Graph& graph, std::vector<Node>& nodes, const Graph& body, const Nod
   }
 }
 
-int inline_into(Graph& graph, const Model& model) {
-  int count = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::vector<Node> nodes;
-    std::vector<Node> before = std::move(graph.nodes);
-    graph.nodes.clear();
-    for (Node& node : before) {
-      const Function* function = model.find_function(node.domain, node.type);
-      if (!function) {
-        nodes.push_back(std::move(node));
-        continue;
-      }
-      splice(graph, nodes, instantiate_body(*function, node), node);
-      changed = true;
-      ++count;
-    }
-    graph.nodes = std::move(nodes);
-  }
-  for (Node& node : graph.nodes) {
-    if (!has_subgraphs(node)) continue;
-    for_each_subgraph(node, [&](Graph& subgraph) { count += inline_into(subgraph, model); });
-  }
-  return count;
-}
-
-void collect_domains(const Graph& graph, std::set<std::string>& domains) {
-  for (const Node& node : graph.nodes) {
-    domains.insert(node.domain);
-    for_each_subgraph(node, [&](const Graph& nested) { collect_domains(nested, domains); });
-  }
-}
-
-using FunctionSet = std::set<const Function*>;
-
-void collect_called(const Graph& graph, const Model& model, FunctionSet& called) {
-  for (const Node& node : graph.nodes) {
-    if (const Function* function = model.find_function(node.domain, node.type)) {
-      called.insert(function);
-    }
-    for_each_subgraph(node, [&](const Graph& nested) { collect_called(nested, model, called); });
-  }
-}
-
-void check_from(const Function& function, const Model& model, FunctionSet& open,
-                FunctionSet& done) {
-  if (done.count(&function)) return;
-  if (!open.insert(&function).second) {
-    throw UserError("function '" + function.name + "' of domain '" + function.domain +
-                    "' calls itself");
-  }
-  FunctionSet called;
-  collect_called(function.body, model, called);
-  for (const Function* next : called) check_from(*next, model, open, done);
-  open.erase(&function);
-  done.insert(&function);
-}
-
-}  // namespace
-
 Graph instantiate_body(const Function& function, const Node& call) {
   Graph body = function.body;
   resolve_references(body, function, call);
@@ -183,9 +202,14 @@ Graph instantiate_body(const Function& function, const Node& call) {
 
 int inline_functions(Model& model) {
   check_no_recursion(model);
-  for (const Function& function : model.functions) {
+  for (Function& function : model.functions) {
     for (const auto& [domain, version] : function.opsets) {
-      if (model.opsets.emplace(domain, version).first->second == version) continue;
+      const int64_t own = model.opsets.emplace(domain, version).first->second;
+      if (own == version) continue;
+      if (domain.empty()) {
+        mark_opset(function.body, version, own);
+        continue;
+      }
       throw Unsupported("function '" + function.name + "' is written for version " +
                         std::to_string(version) + " of the operators '" + domain +
                         "' and its model for another: it cannot be inlined");

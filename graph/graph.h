@@ -50,9 +50,10 @@ struct Value {
   std::optional<SymbolicShape> shape;  ///< nullopt: not even the rank is known
   std::optional<Tensor> constant;      ///< shared, never copied by passes
   bool captured = false;               ///< defined in the graph around this subgraph
+  std::string documentation;
   /// What opsmith does not interpret, kept for the export: the serialized ONNX TypeProto of a
-  /// value that is no tensor (a sequence) or has an element type of its own (complex, float8), and
-  /// the serialized TensorProto of a constant of such a type.
+  /// value that is no tensor (of a sequence or optional it says what it holds) or has an element
+  /// type of its own (complex), and the serialized TensorProto of a constant of such a type.
   std::string opaque_type;
   std::shared_ptr<const std::string> opaque_constant;
 };
@@ -81,6 +82,10 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::map<std::string, Attribute> attributes;
+  std::string documentation;
+  /// Version of ONNX's operators that the node is written for; 0: the model's. Others come from
+  /// inlined functions that were written for another version.
+  int64_t opset = 0;
 
   bool is(const std::string& op_type) const { return domain.empty() && type == op_type; }
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
@@ -113,6 +118,7 @@ bool has_subgraphs(const Node& node);
 class Graph {
  public:
   std::string name;
+  std::string documentation;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
@@ -186,6 +192,8 @@ struct Model {
   std::string source;  ///< the file it came from, for messages
 
   int64_t opset() const;  ///< of ONNX's own operators; 1 where the model imports none
+  /// The version of ONNX's operators that decides what `node` means.
+  int64_t opset_of(const Node& node) const { return node.opset != 0 ? node.opset : opset(); }
   const Function* find_function(const std::string& domain, const std::string& name) const;
 };
 

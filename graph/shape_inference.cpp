@@ -132,7 +132,7 @@ class GraphInference {
   }
 
   std::vector<ValueInfo> infer_operator(const OperatorDefinition& definition, Node& node) {
-    Inference inference(node, opset(), inputs_of(node),
+    Inference inference(node, node.opset != 0 ? node.opset : opset(), inputs_of(node),
                         [&](const std::string& attribute, const std::vector<ValueInfo>& inputs,
                             bool keep) { return infer_body(node, attribute, inputs, keep); });
     try {

@@ -27,6 +27,7 @@ graph::SymbolicShape read_shape(const onnx::TensorShapeProto& proto, const std::
 }  // namespace
 
 void read_declaration(const onnx::ValueInfoProto& proto, graph::Value& value) {
+  value.documentation = proto.doc_string();
   if (!proto.has_type() || value.constant) return;
   const onnx::TypeProto& type = proto.type();
   if (type.value_case() == onnx::TypeProto::VALUE_NOT_SET) return;
@@ -36,6 +37,8 @@ void read_declaration(const onnx::ValueInfoProto& proto, graph::Value& value) {
   value.opaque_type.clear();
   if (!type.has_tensor_type()) {
     value.opaque_type = type.SerializeAsString();
+    if (type.has_sequence_type()) value.type = ElementType::Sequence;
+    if (type.has_optional_type()) value.type = ElementType::Optional;
     return;
   }
   const auto& tensor = type.tensor_type();

@@ -120,6 +120,7 @@ Graph GraphReader::read_subgraph(onnx::GraphProto& proto, Scope* outer) {
   Scope scope;
   scope.outer = outer;
   scope.graph.name = proto.name();
+  scope.graph.documentation = proto.doc_string();
   read_inputs(proto, scope);
   read_initializers(proto, scope);
   for (const auto& node : proto.node()) {
@@ -196,6 +197,7 @@ Node GraphReader::read_node(onnx::NodeProto& proto, const std::string& name, Sco
   node.name = name;
   node.domain = canonical_domain(proto.domain());
   node.type = proto.op_type();
+  node.documentation = proto.doc_string();
   if (node.type.empty()) throw UserError("node '" + name + "' names no operator");
   const std::string what = "node " + describe(node);
   for (const std::string& input : proto.input()) {

@@ -95,14 +95,16 @@ Tensor TensorReader::read(const onnx::TensorProto& proto, const std::string& wha
   }
   const Shape shape = shape_from_proto(proto, what);
   const Region region = external(proto, what);
-  int64_t needed = 0;
-  if (__builtin_mul_overflow(element_count(shape), static_cast<int64_t>(element_size(type)),
-                             &needed) ||
+  int64_t needed = packed_bytes(element_count(shape));
+  if ((!is_packed(type) &&
+       __builtin_mul_overflow(element_count(shape), static_cast<int64_t>(element_size(type)),
+                              &needed)) ||
       needed != static_cast<int64_t>(region.bytes.size())) {
     throw UserError(what + ": its external data has " + std::to_string(region.bytes.size()) +
                     " bytes, which do not fit its shape " + to_string(shape) + " of " +
                     to_string(type));
   }
+  if (is_packed(type)) return unpack_nibbles(region.bytes, type, shape);
   const auto address = reinterpret_cast<uintptr_t>(region.bytes.data());
   if (address % kAlignment == 0 && type != ElementType::Bool && needed > 0) {
     // The mapping is private, so that writing through the view could not reach the file.

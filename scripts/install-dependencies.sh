@@ -9,7 +9,7 @@ packages=(
   g++ cmake ninja-build ccache git ca-certificates
   # libraries
   libonnx-dev libprotobuf-dev protobuf-compiler libeigen3-dev libspdlog-dev libfmt-dev
-  libcli11-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev llvm-19-dev
+  libcli11-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev llvm-19-dev libre2-dev
   # tests, benchmarks and data
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata dataset-fashion-mnist clang-format
   python3 python3-numpy

@@ -1,5 +1,7 @@
 #include "support/tensor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "support/aligned_memory.h"
 #include "support/error.h"
 #include "support/float16.h"
+#include "support/float8.h"
 
 namespace opsmith {
 namespace {
@@ -21,24 +24,57 @@ struct TypeInfo {
 };
 
 constexpr std::array kTypes = {
-    TypeInfo{ElementType::Undefined, "undefined", 0}, TypeInfo{ElementType::Float32, "f32", 4},
-    TypeInfo{ElementType::Float64, "f64", 8},         TypeInfo{ElementType::Float16, "f16", 2},
-    TypeInfo{ElementType::BFloat16, "bf16", 2},       TypeInfo{ElementType::Int8, "i8", 1},
-    TypeInfo{ElementType::Int16, "i16", 2},           TypeInfo{ElementType::Int32, "i32", 4},
-    TypeInfo{ElementType::Int64, "i64", 8},           TypeInfo{ElementType::UInt8, "u8", 1},
-    TypeInfo{ElementType::UInt16, "u16", 2},          TypeInfo{ElementType::UInt32, "u32", 4},
-    TypeInfo{ElementType::UInt64, "u64", 8},          TypeInfo{ElementType::Bool, "bool", 1},
+    TypeInfo{ElementType::Undefined, "undefined", 0},
+    TypeInfo{ElementType::Float32, "f32", 4},
+    TypeInfo{ElementType::Float64, "f64", 8},
+    TypeInfo{ElementType::Float16, "f16", 2},
+    TypeInfo{ElementType::BFloat16, "bf16", 2},
+    TypeInfo{ElementType::Int8, "i8", 1},
+    TypeInfo{ElementType::Int16, "i16", 2},
+    TypeInfo{ElementType::Int32, "i32", 4},
+    TypeInfo{ElementType::Int64, "i64", 8},
+    TypeInfo{ElementType::UInt8, "u8", 1},
+    TypeInfo{ElementType::UInt16, "u16", 2},
+    TypeInfo{ElementType::UInt32, "u32", 4},
+    TypeInfo{ElementType::UInt64, "u64", 8},
+    TypeInfo{ElementType::Bool, "bool", 1},
     TypeInfo{ElementType::String, "string", 0},
+    TypeInfo{ElementType::Float8E4M3FN, "f8e4m3fn", 1},
+    TypeInfo{ElementType::Float8E4M3FNUZ, "f8e4m3fnuz", 1},
+    TypeInfo{ElementType::Float8E5M2, "f8e5m2", 1},
+    TypeInfo{ElementType::Float8E5M2FNUZ, "f8e5m2fnuz", 1},
+    TypeInfo{ElementType::UInt4, "u4", 1},
+    TypeInfo{ElementType::Int4, "i4", 1},
+    TypeInfo{ElementType::Sequence, "sequence", 0},
+    TypeInfo{ElementType::Optional, "optional", 0},
 };
 
 template <typename T>
 bool holds(ElementType type) {
   if (type == element_type_of<T>()) return true;
-  if constexpr (std::is_same_v<T, uint8_t>) return type == ElementType::Bool;
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return type == ElementType::Bool || type == ElementType::UInt4 || is_float8(type);
+  }
+  if constexpr (std::is_same_v<T, int8_t>) return type == ElementType::Int4;
   if constexpr (std::is_same_v<T, uint16_t>) {
     return type == ElementType::Float16 || type == ElementType::BFloat16;
   }
   return false;
+}
+
+/// Refuses more than the machine has: such an allocation may succeed and end the process later.
+void check_fits_memory(size_t bytes) {
+  static const size_t physical = static_cast<size_t>(std::max(1L, ::sysconf(_SC_PHYS_PAGES))) *
+                                 static_cast<size_t>(std::max(1L, ::sysconf(_SC_PAGESIZE)));
+  if (bytes <= physical) return;
+  throw UserError("a tensor of " + std::to_string(bytes) +
+                  " bytes is larger than the memory of this machine");
+}
+
+const Float8Format& float8_format(ElementType type) {
+  if (type == ElementType::Float8E4M3FN) return kFloat8E4M3FN;
+  if (type == ElementType::Float8E4M3FNUZ) return kFloat8E4M3FNUZ;
+  return type == ElementType::Float8E5M2 ? kFloat8E5M2 : kFloat8E5M2FNUZ;
 }
 
 /// Calls visit(i, element as double) for every element, whatever the type.
@@ -57,7 +93,15 @@ void for_each_number(const Tensor& tensor, Visit visit) {
       return each(tensor.data<uint16_t>(), [](uint16_t v) { return double{half_to_float(v)}; });
     case ElementType::BFloat16:
       return each(tensor.data<uint16_t>(), [](uint16_t v) { return double{bfloat_to_float(v)}; });
+    case ElementType::Float8E4M3FN:
+    case ElementType::Float8E4M3FNUZ:
+    case ElementType::Float8E5M2:
+    case ElementType::Float8E5M2FNUZ:
+      return each(tensor.data<uint8_t>(), [&](uint8_t v) {
+        return double{float8_to_float(v, float8_format(tensor.type()))};
+      });
     case ElementType::Int8:
+    case ElementType::Int4:
       return each(tensor.data<int8_t>(), plain);
     case ElementType::Int16:
       return each(tensor.data<int16_t>(), plain);
@@ -66,6 +110,7 @@ void for_each_number(const Tensor& tensor, Visit visit) {
     case ElementType::Int64:
       return each(tensor.data<int64_t>(), plain);
     case ElementType::UInt8:
+    case ElementType::UInt4:
     case ElementType::Bool:
       return each(tensor.data<uint8_t>(), plain);
     case ElementType::UInt16:
@@ -76,6 +121,8 @@ void for_each_number(const Tensor& tensor, Visit visit) {
       return each(tensor.data<uint64_t>(), plain);
     case ElementType::Undefined:
     case ElementType::String:
+    case ElementType::Sequence:
+    case ElementType::Optional:
       break;
   }
   throw InternalError("a tensor of type " + to_string(tensor.type()) + " holds no numbers");
@@ -95,6 +142,13 @@ To convert_number(From value) {
   return static_cast<To>(value);
 }
 
+/// A number whose lowest four bits are those of a 4-bit integer: reals saturate.
+template <typename From>
+int32_t nibble(From value, int32_t low, int32_t high) {
+  const auto whole = convert_number<int32_t>(value);
+  return std::is_floating_point_v<From> ? std::clamp(whole, low, high) : whole;
+}
+
 /// Writes every element of `from` into `to` through `store(source element)`.
 template <typename To, typename Store>
 void convert_all(const Tensor& from, std::span<To> to, Store store) {
@@ -111,7 +165,14 @@ void convert_all(const Tensor& from, std::span<To> to, Store store) {
       return each(from.data<uint16_t>(), half_to_float);
     case ElementType::BFloat16:
       return each(from.data<uint16_t>(), bfloat_to_float);
+    case ElementType::Float8E4M3FN:
+    case ElementType::Float8E4M3FNUZ:
+    case ElementType::Float8E5M2:
+    case ElementType::Float8E5M2FNUZ:
+      return each(from.data<uint8_t>(),
+                  [&](uint8_t v) { return float8_to_float(v, float8_format(from.type())); });
     case ElementType::Int8:
+    case ElementType::Int4:
       return each(from.data<int8_t>(), same);
     case ElementType::Int16:
       return each(from.data<int16_t>(), same);
@@ -120,6 +181,7 @@ void convert_all(const Tensor& from, std::span<To> to, Store store) {
     case ElementType::Int64:
       return each(from.data<int64_t>(), same);
     case ElementType::UInt8:
+    case ElementType::UInt4:
     case ElementType::Bool:
       return each(from.data<uint8_t>(), same);
     case ElementType::UInt16:
@@ -130,6 +192,8 @@ void convert_all(const Tensor& from, std::span<To> to, Store store) {
       return each(from.data<uint64_t>(), same);
     case ElementType::Undefined:
     case ElementType::String:
+    case ElementType::Sequence:
+    case ElementType::Optional:
       break;
   }
   throw InternalError("cannot convert a tensor of type " + to_string(from.type()));
@@ -141,6 +205,13 @@ void convert_plain(const Tensor& from, Tensor& to) {
 }
 
 }  // namespace
+
+bool is_plain_data(ElementType type) { return element_size(type) > 0; }
+
+bool is_float8(ElementType type) {
+  return type == ElementType::Float8E4M3FN || type == ElementType::Float8E4M3FNUZ ||
+         type == ElementType::Float8E5M2 || type == ElementType::Float8E5M2FNUZ;
+}
 
 size_t element_size(ElementType type) { return kTypes.at(static_cast<size_t>(type)).size; }
 
@@ -234,6 +305,7 @@ Tensor::Tensor(ElementType type, Shape shape)
   if (__builtin_mul_overflow(count_, static_cast<int64_t>(element_size(type)), &total)) {
     throw UserError("shape " + to_string(shape_) + " has too many elements");
   }
+  check_fits_memory(static_cast<size_t>(total));
   const std::shared_ptr<void> memory = allocate_aligned(static_cast<size_t>(total));
   data_ = memory.get();
   owner_ = memory;
@@ -256,6 +328,30 @@ Tensor Tensor::zeros(ElementType type, Shape shape) {
   Tensor tensor(type, std::move(shape));
   if (tensor.bytes() > 0) std::memset(tensor.raw(), 0, tensor.bytes());
   return tensor;
+}
+
+Tensor Tensor::sequence(std::vector<Tensor> elements) {
+  Tensor result;
+  result.type_ = ElementType::Sequence;
+  result.count_ = static_cast<int64_t>(elements.size());
+  result.shape_ = {result.count_};
+  auto owned = std::make_shared<std::vector<Tensor>>(std::move(elements));
+  result.data_ = owned->data();
+  result.owner_ = std::move(owned);
+  return result;
+}
+
+Tensor Tensor::optional(const Tensor& element) {
+  Tensor result =
+      sequence(element.defined() ? std::vector<Tensor>{element} : std::vector<Tensor>{});
+  result.type_ = ElementType::Optional;
+  return result;
+}
+
+std::span<const Tensor> Tensor::tensors() const {
+  require(type_ == ElementType::Sequence || type_ == ElementType::Optional,
+          "tensor of type " + to_string(type_) + " read as a sequence");
+  return {static_cast<const Tensor*>(data_), static_cast<size_t>(count_)};
 }
 
 Tensor Tensor::view(ElementType type, Shape shape, void* data, std::shared_ptr<const void> owner) {
@@ -318,6 +414,13 @@ Tensor Tensor::reshaped(Shape shape) const {
 
 Tensor Tensor::clone() const {
   if (!defined()) return {};
+  if (type_ == ElementType::Sequence || type_ == ElementType::Optional) {
+    std::vector<Tensor> elements;
+    for (const Tensor& element : tensors()) elements.push_back(element.clone());
+    Tensor result = sequence(std::move(elements));
+    result.type_ = type_;
+    return result;
+  }
   Tensor result(type_, shape_);
   if (type_ == ElementType::String) {
     std::ranges::copy(strings(), result.strings().begin());
@@ -327,7 +430,7 @@ Tensor Tensor::clone() const {
   return result;
 }
 
-Tensor Tensor::cast(ElementType type) const {
+Tensor Tensor::cast(ElementType type, bool saturate) const {
   if (type == type_) return clone();
   Tensor result(type, shape_);
   switch (type) {
@@ -372,8 +475,26 @@ Tensor Tensor::cast(ElementType type) const {
     case ElementType::Bool:
       convert_all(*this, result.data<uint8_t>(), [](auto v) { return uint8_t{v != 0}; });
       break;
+    case ElementType::Float8E4M3FN:
+    case ElementType::Float8E4M3FNUZ:
+    case ElementType::Float8E5M2:
+    case ElementType::Float8E5M2FNUZ:
+      convert_all(*this, result.data<uint8_t>(), [&](auto v) {
+        return float_to_float8(static_cast<float>(v), float8_format(type), saturate);
+      });
+      break;
+    case ElementType::UInt4:
+      convert_all(*this, result.data<uint8_t>(),
+                  [](auto v) { return static_cast<uint8_t>(nibble(v, 0, 15) & 0xf); });
+      break;
+    case ElementType::Int4:
+      convert_all(*this, result.data<int8_t>(),
+                  [](auto v) { return static_cast<int8_t>(((nibble(v, -8, 7) & 0xf) ^ 8) - 8); });
+      break;
     case ElementType::Undefined:
     case ElementType::String:
+    case ElementType::Sequence:
+    case ElementType::Optional:
       throw InternalError("cannot convert a tensor to type " + to_string(type));
   }
   return result;
@@ -382,13 +503,16 @@ Tensor Tensor::cast(ElementType type) const {
 bool identical(const Tensor& a, const Tensor& b) {
   if (a.type() != b.type() || a.shape() != b.shape()) return false;
   if (a.type() == ElementType::String) return std::ranges::equal(a.strings(), b.strings());
+  if (a.type() == ElementType::Sequence || a.type() == ElementType::Optional) {
+    return std::ranges::equal(a.tensors(), b.tensors(), identical);
+  }
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 double relative_error(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.shape() != b.shape()) return kInfinity;
-  if (a.type() == ElementType::String || b.type() == ElementType::String) {
+  if (!is_plain_data(a.type()) || !is_plain_data(b.type())) {
     return identical(a, b) ? 0 : kInfinity;
   }
   std::vector<double> left(static_cast<size_t>(a.count()));

@@ -9,7 +9,9 @@
 
 namespace opsmith {
 
-/// Element types of the ONNX specification that opsmith knows; values are ours, not ONNX's.
+/// Element types of the ONNX specification that opsmith knows; values are ours, not ONNX's. 4-bit
+/// integers take a byte each in memory. Sequence and Optional are no elements of tensors but what
+/// a value of a model may be instead: their "elements" are tensors (see Tensor::tensors).
 enum class ElementType : uint8_t {
   Undefined,
   Float32,
@@ -26,9 +28,21 @@ enum class ElementType : uint8_t {
   UInt64,
   Bool,
   String,
+  Float8E4M3FN,
+  Float8E4M3FNUZ,
+  Float8E5M2,
+  Float8E5M2FNUZ,
+  UInt4,
+  Int4,
+  Sequence,
+  Optional,
 };
 
-/// Bytes of one element; 0 for Undefined and String.
+/// Whether elements are numbers or truth values, of a fixed size in memory.
+bool is_plain_data(ElementType type);
+bool is_float8(ElementType type);
+
+/// Bytes of one element; 0 for Undefined, String, Sequence and Optional.
 size_t element_size(ElementType type);
 
 /// "f32", "i64", ...: the spelling of program texts and reports.
@@ -103,7 +117,8 @@ class Tensor {
   void* raw() { return data_; }
 
   /// The elements. Throws InternalError when T is not the element type. Bool is read as uint8_t
-  /// or bool; Float16 and BFloat16 as uint16_t.
+  /// or bool; Float16 and BFloat16 as uint16_t; the 8-bit floats and UInt4 as uint8_t, Int4 as
+  /// int8_t.
   template <typename T>
   std::span<const T> data() const;
   template <typename T>
@@ -112,13 +127,22 @@ class Tensor {
   std::span<const std::string> strings() const;
   std::span<std::string> strings();
 
+  /// A sequence: a value of shape [n] whose n elements are tensors, sequences or optionals.
+  static Tensor sequence(std::vector<Tensor> elements);
+  /// An optional: of shape [1] when it holds `element`, of shape [0] when that is undefined.
+  static Tensor optional(const Tensor& element);
+  /// The elements of a sequence or optional.
+  std::span<const Tensor> tensors() const;
+
   /// The same elements under another shape of the same count.
   Tensor reshaped(Shape shape) const;
   Tensor clone() const;
 
-  /// Elements converted as by a C++ cast (Float16 and BFloat16 through Float32), but defined
-  /// everywhere: reals saturate to the range of an integer type, NaN becomes 0.
-  Tensor cast(ElementType type) const;
+  /// Elements converted as by a C++ cast (16- and 8-bit floats through Float32), but defined
+  /// everywhere: reals saturate to the range of an integer type, NaN becomes 0. What is too large
+  /// for an 8-bit float becomes its largest number when `saturate`, else infinity or NaN. 4-bit
+  /// integers keep the lowest four bits.
+  Tensor cast(ElementType type, bool saturate = true) const;
 
  private:
   ElementType type_ = ElementType::Undefined;

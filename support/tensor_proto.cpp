@@ -14,21 +14,28 @@ namespace {
 
 using onnx::TensorProto;
 
+// Numbers of TensorProto.DataType; the installed message does not name those from 17 on.
 constexpr std::array kDataTypes = {
-    std::pair{TensorProto::FLOAT, ElementType::Float32},
-    std::pair{TensorProto::DOUBLE, ElementType::Float64},
-    std::pair{TensorProto::FLOAT16, ElementType::Float16},
-    std::pair{TensorProto::BFLOAT16, ElementType::BFloat16},
-    std::pair{TensorProto::INT8, ElementType::Int8},
-    std::pair{TensorProto::INT16, ElementType::Int16},
-    std::pair{TensorProto::INT32, ElementType::Int32},
-    std::pair{TensorProto::INT64, ElementType::Int64},
-    std::pair{TensorProto::UINT8, ElementType::UInt8},
-    std::pair{TensorProto::UINT16, ElementType::UInt16},
-    std::pair{TensorProto::UINT32, ElementType::UInt32},
-    std::pair{TensorProto::UINT64, ElementType::UInt64},
-    std::pair{TensorProto::BOOL, ElementType::Bool},
-    std::pair{TensorProto::STRING, ElementType::String},
+    std::pair{int32_t{TensorProto::FLOAT}, ElementType::Float32},
+    std::pair{int32_t{TensorProto::DOUBLE}, ElementType::Float64},
+    std::pair{int32_t{TensorProto::FLOAT16}, ElementType::Float16},
+    std::pair{int32_t{TensorProto::BFLOAT16}, ElementType::BFloat16},
+    std::pair{int32_t{TensorProto::INT8}, ElementType::Int8},
+    std::pair{int32_t{TensorProto::INT16}, ElementType::Int16},
+    std::pair{int32_t{TensorProto::INT32}, ElementType::Int32},
+    std::pair{int32_t{TensorProto::INT64}, ElementType::Int64},
+    std::pair{int32_t{TensorProto::UINT8}, ElementType::UInt8},
+    std::pair{int32_t{TensorProto::UINT16}, ElementType::UInt16},
+    std::pair{int32_t{TensorProto::UINT32}, ElementType::UInt32},
+    std::pair{int32_t{TensorProto::UINT64}, ElementType::UInt64},
+    std::pair{int32_t{TensorProto::BOOL}, ElementType::Bool},
+    std::pair{int32_t{TensorProto::STRING}, ElementType::String},
+    std::pair{17, ElementType::Float8E4M3FN},
+    std::pair{18, ElementType::Float8E4M3FNUZ},
+    std::pair{19, ElementType::Float8E5M2},
+    std::pair{20, ElementType::Float8E5M2FNUZ},
+    std::pair{21, ElementType::UInt4},
+    std::pair{22, ElementType::Int4},
 };
 
 void check_size(int64_t present, int64_t needed, const char* unit, const Shape& shape,
@@ -52,6 +59,11 @@ Tensor from_field(const Field& field, ElementType type, const Shape& shape,
 
 Tensor from_raw(const std::string& raw, ElementType type, const Shape& shape,
                 const std::string& what) {
+  if (is_packed(type)) {
+    check_size(static_cast<int64_t>(raw.size()), packed_bytes(element_count(shape)), "bytes", shape,
+               what);
+    return unpack_nibbles(raw, type, shape);
+  }
   const auto width = static_cast<int64_t>(element_size(type));
   int64_t needed = 0;
   if (__builtin_mul_overflow(element_count(shape), width, &needed)) {
@@ -64,6 +76,14 @@ Tensor from_raw(const std::string& raw, ElementType type, const Shape& shape,
     for (uint8_t& flag : tensor.data<uint8_t>()) flag = flag != 0;
   }
   return tensor;
+}
+
+Tensor from_packed_field(const TensorProto& proto, ElementType type, const Shape& shape,
+                         const std::string& what) {
+  check_size(proto.int32_data_size(), packed_bytes(element_count(shape)), "bytes", shape, what);
+  std::string bytes;
+  for (const int32_t byte : proto.int32_data()) bytes.push_back(static_cast<char>(byte));
+  return unpack_nibbles(bytes, type, shape);
 }
 
 Tensor from_strings(const TensorProto& proto, const Shape& shape, const std::string& what) {
@@ -92,6 +112,13 @@ Tensor from_typed_fields(const TensorProto& proto, ElementType type, const Shape
       return from_field<int16_t>(proto.int32_data(), type, shape, what);
     case ElementType::Int32:
       return from_field<int32_t>(proto.int32_data(), type, shape, what);
+    case ElementType::UInt4:
+    case ElementType::Int4:
+      return from_packed_field(proto, type, shape, what);
+    case ElementType::Float8E4M3FN:
+    case ElementType::Float8E4M3FNUZ:
+    case ElementType::Float8E5M2:
+    case ElementType::Float8E5M2FNUZ:
     case ElementType::UInt8:
       return from_field<uint8_t>(proto.int32_data(), type, shape, what);
     case ElementType::Bool:
@@ -108,6 +135,31 @@ Tensor from_typed_fields(const TensorProto& proto, ElementType type, const Shape
 }
 
 }  // namespace
+
+bool is_packed(ElementType type) { return type == ElementType::UInt4 || type == ElementType::Int4; }
+
+int64_t packed_bytes(int64_t elements) { return elements / 2 + elements % 2; }
+
+Tensor unpack_nibbles(std::string_view bytes, ElementType type, const Shape& shape) {
+  Tensor tensor(type, shape);
+  auto* out = static_cast<uint8_t*>(tensor.raw());
+  for (size_t i = 0; i < static_cast<size_t>(tensor.count()); ++i) {
+    const auto pair = static_cast<uint8_t>(bytes[i / 2]);
+    const int nibble = i % 2 == 0 ? pair & 0xf : pair >> 4;
+    out[i] = static_cast<uint8_t>(type == ElementType::Int4 ? (nibble ^ 8) - 8 : nibble);
+  }
+  return tensor;
+}
+
+std::string pack_nibbles(const Tensor& tensor) {
+  std::string bytes(static_cast<size_t>(packed_bytes(tensor.count())), '\0');
+  const auto* in = static_cast<const uint8_t*>(tensor.raw());
+  for (size_t i = 0; i < static_cast<size_t>(tensor.count()); ++i) {
+    const int nibble = (in[i] & 0xf) << (i % 2 == 0 ? 0 : 4);
+    bytes[i / 2] = static_cast<char>(static_cast<uint8_t>(bytes[i / 2]) | nibble);
+  }
+  return bytes;
+}
 
 ElementType element_type_from_onnx(int64_t data_type) {
   for (const auto& [number, type] : kDataTypes) {
@@ -152,6 +204,8 @@ void tensor_to_proto(const Tensor& tensor, TensorProto& proto) {
   for (const int64_t size : tensor.shape()) proto.add_dims(size);
   if (tensor.type() == ElementType::String) {
     for (const std::string& text : tensor.strings()) proto.add_string_data(text);
+  } else if (is_packed(tensor.type())) {
+    proto.set_raw_data(pack_nibbles(tensor));
   } else {
     proto.set_raw_data(tensor.raw(), tensor.bytes());
   }

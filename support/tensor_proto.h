@@ -13,10 +13,17 @@ class TensorProto;
 namespace opsmith {
 
 /// Our element type for a number of ONNX's TensorProto.DataType; Undefined for those we have none
-/// for (complex, float8, int4).
+/// for (complex).
 ElementType element_type_from_onnx(int64_t data_type);
 /// The inverse; 0 for Undefined.
 int32_t onnx_data_type(ElementType type);
+
+/// Whether files hold two elements in a byte (4-bit integers), the first in the lower half.
+bool is_packed(ElementType type);
+int64_t packed_bytes(int64_t elements);
+/// `bytes` must hold packed_bytes of the shape's elements.
+Tensor unpack_nibbles(std::string_view bytes, ElementType type, const Shape& shape);
+std::string pack_nibbles(const Tensor& tensor);
 
 /// The tensor of a TensorProto whose elements lie in the message itself (raw_data or a typed
 /// field). `what` names it in messages ("tensor 'w' in model.onnx"). Throws UserError when the

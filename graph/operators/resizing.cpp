@@ -56,7 +56,9 @@ void infer_resize(Inference& inference) {
   const size_t scales_at = inference.opset() < 11 ? 1 : 2;
   const std::vector<size_t> axes = resized_axes(inference);
   if (!absent(inference, scales_at)) {
-    if (const auto scales = inference.reals(scales_at)) {
+    const bool crops = inference.node().text("coordinate_transformation_mode", "half_pixel") ==
+                       "tf_crop_and_resize";  // then the region counts too
+    if (const auto scales = inference.reals(scales_at); scales && !crops) {
       scale_all(inference, *scales, axes);
     } else {
       inference.set_shape(0, SymbolicShape(x->size()));

@@ -69,6 +69,7 @@ int fold_affine(Model& model, const PassContext&) {
     int changes = 0;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const size_t input : {size_t{0}, size_t{1}}) {
+        if (graph.nodes[i].opset != 0) continue;  // written for other rules, perhaps
         const ValueId between = graph.nodes[i].input(input);
         if (between == kNoValue || producers[static_cast<size_t>(between)] < 0) continue;
         Node& before = graph.nodes[static_cast<size_t>(producers[static_cast<size_t>(between)])];

@@ -42,8 +42,7 @@ std::optional<Affine> affine_of(const Graph& graph, const Node& node, int64_t op
 // Also after ConvTranspose and Gemm. Not: a normalisation that is training, a convolution whose
 // output others read too, weights that are computed.
 int fold_batch_norms(Model& model, const PassContext&) {
-  const int64_t opset = model.opset();
-  return for_each_graph(model, [opset](Graph& graph) {
+  return for_each_graph(model, [&model](Graph& graph) {
     const std::vector<int32_t> producers = graph.producers();
     const std::vector<std::vector<int32_t>> consumers = graph.consumers();
     std::vector<char> dead(graph.nodes.size(), 0);
@@ -52,9 +51,11 @@ int fold_batch_norms(Model& model, const PassContext&) {
       const ValueId between = graph.nodes[i].input(0);
       if (between == kNoValue || producers[static_cast<size_t>(between)] < 0) continue;
       Node& before = graph.nodes[static_cast<size_t>(producers[static_cast<size_t>(between)])];
-      const std::optional<Affine> affine = affine_of(graph, graph.nodes[i], opset);
+      const std::optional<Affine> affine =
+          affine_of(graph, graph.nodes[i], model.opset_of(graph.nodes[i]));
       if (!affine || only_reader(graph, consumers, between) != static_cast<int32_t>(i)) continue;
-      if (before.is("Gemm") && opset < 7) continue;  // its addend was not broadcast by itself
+      if (before.is("Gemm") && model.opset_of(before) < 7)
+        continue;  // its addend was not broadcast by itself
       const std::optional<int64_t> channels = foldable_channels(graph, before);
       if (!channels || *channels != static_cast<int64_t>(affine->scale.size())) continue;
       if (!redirect(graph, graph.nodes[i].output(0), between)) continue;

@@ -18,7 +18,7 @@ bool outputs_stay_small(const Graph& graph, const Node& node, int64_t input_byte
     if (id == kNoValue) continue;
     const Value& value = graph.value(id);
     const auto shape = value.shape ? concrete(*value.shape) : std::nullopt;
-    if (!shape || value.type == ElementType::Undefined || value.type == ElementType::String) {
+    if (!shape || !is_plain_data(value.type)) {
       return false;
     }
     int64_t size = 0;

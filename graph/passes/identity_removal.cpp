@@ -110,14 +110,13 @@ std::optional<size_t> passed_through(const Graph& graph, const Node& node, int64
 // Flatten, Squeeze, Expand, Tile, Slice or Pad that changes nothing, a Concat or Sum of one, x + 0
 // and x * 1. Stays between an input and an output of the graph, whose names are both kept.
 int remove_identities(Model& model, const PassContext&) {
-  const int64_t opset = model.opset();
-  return for_each_graph(model, [opset](Graph& graph) {
+  return for_each_graph(model, [&model](Graph& graph) {
     const std::vector<std::vector<int32_t>> consumers = graph.consumers();
     std::vector<char> dead(graph.nodes.size(), 0);
     int changes = 0;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      const std::optional<size_t> kept = passed_through(graph, node, opset);
+      const std::optional<size_t> kept = passed_through(graph, node, model.opset_of(node));
       if (!kept || node.input(*kept) == kNoValue || node.output(0) == kNoValue) continue;
       if (!std::all_of(node.outputs.begin() + 1, node.outputs.end(),
                        [&](ValueId id) { return unused(graph, consumers, id); })) {

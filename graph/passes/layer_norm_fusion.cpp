@@ -71,13 +71,12 @@ std::optional<LayerNorm> match(const Graph& graph, const Pattern& pattern, const
 // Over the last axis, in models whose operator set has LayerNormalization (17 and newer). What is
 // left unread goes with the dead code.
 int fuse_layer_norms(Model& model, const PassContext&) {
-  const int64_t opset = model.opset();
-  if (opset < kSince) return 0;
-  return for_each_graph(model, [opset](Graph& graph) {
+  if (model.opset() < kSince) return 0;
+  return for_each_graph(model, [&model](Graph& graph) {
     const Pattern pattern(graph);
     int changes = 0;
     for (Node& node : graph.nodes) {
-      const std::optional<LayerNorm> found = match(graph, pattern, node, opset);
+      const std::optional<LayerNorm> found = match(graph, pattern, node, model.opset_of(node));
       if (!found) continue;
       node.type = "LayerNormalization";
       node.inputs = {found->x, found->scale, found->shift};

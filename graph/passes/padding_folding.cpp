@@ -48,8 +48,7 @@ bool add_pads(Node& conv, const std::vector<int64_t>& pads) {
 // Not: padding of channels, with other values, by reflection, or cropping; other readers keep the
 // Pad.
 int fold_padding(Model& model, const PassContext&) {
-  const int64_t opset = model.opset();
-  return for_each_graph(model, [opset](Graph& graph) {
+  return for_each_graph(model, [&model](Graph& graph) {
     const std::vector<int32_t> producers = graph.producers();
     int changes = 0;
     for (Node& node : graph.nodes) {
@@ -58,7 +57,7 @@ int fold_padding(Model& model, const PassContext&) {
       const int32_t producer = producers[static_cast<size_t>(padded)];
       if (producer < 0) continue;
       const Node& pad = graph.nodes[static_cast<size_t>(producer)];
-      const auto pads = zero_pads(graph, pad, opset);
+      const auto pads = zero_pads(graph, pad, model.opset_of(pad));
       if (!pads || !add_pads(node, *pads)) continue;
       node.inputs[0] = pad.inputs[0];
       ++changes;

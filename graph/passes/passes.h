@@ -9,6 +9,7 @@ int make_constants(Model& model, const PassContext& context);
 int fold_shapes(Model& model, const PassContext& context);
 int fold_constants(Model& model, const PassContext& context);
 int remove_identities(Model& model, const PassContext& context);
+int inline_branches(Model& model, const PassContext& context);
 int fold_padding(Model& model, const PassContext& context);
 int fold_batch_norms(Model& model, const PassContext& context);
 int fold_affine(Model& model, const PassContext& context);

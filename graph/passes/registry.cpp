@@ -16,6 +16,8 @@ const std::vector<Pass>& all_passes() {
       {"shape-folding", "integers that follow from shapes become constants", fold_shapes},
       {"constant-folding", "nodes of constants are evaluated", fold_constants},
       {"identity-removal", "nodes that change nothing go", remove_identities},
+      {"branch-inlining", "the branch of an If that is always taken stands in its place",
+       inline_branches},
       {"padding-folding", "Pad goes into the convolution behind it", fold_padding},
       {"batch-norm-folding", "BatchNormalization goes into the layer before it", fold_batch_norms},
       {"affine-folding", "scale and shift go into the layer before them", fold_affine},

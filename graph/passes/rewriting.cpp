@@ -49,7 +49,7 @@ bool redirect(Graph& graph, ValueId from, ValueId to) {
 
 std::optional<double> scalar_of(const Graph& graph, ValueId id) {
   const Tensor* tensor = graph.constant(id);
-  if (!tensor || tensor->count() != 1 || tensor->type() == ElementType::String) return std::nullopt;
+  if (!tensor || tensor->count() != 1 || !is_plain_data(tensor->type())) return std::nullopt;
   return tensor->cast(ElementType::Float64).data<double>()[0];
 }
 

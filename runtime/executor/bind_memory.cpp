@@ -95,7 +95,7 @@ class MemoryBinding {
 
   void bind_constant(ValueId id) {
     const PlanValue& constant = value(id);
-    if (!constant.constant || constant.type == ElementType::String) return;
+    if (!constant.constant || !is_plain_data(constant.type)) return;
     if (location(id).kind == Location::Kind::Input) return;
     // Constants of the prepared model are packed once for all plans.
     const graph::Graph& prepared = context_.prepared->graph;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/executor/reference.h"
+#include "runtime/executor/control_flow.h"
 #include "runtime/kernels/lowering.h"
 #include "support/error.h"
 
@@ -88,7 +88,7 @@ class GraphLowering {
   bool is_static(ValueId id) const {
     if (id == graph::kNoValue) return true;
     const PlanValue& value = list_.value(id);
-    return value.shape && value.type != ElementType::Undefined;
+    return value.shape && is_plain_data(value.type);
   }
 
   Operation lower_control_flow(const Node& node) {
@@ -148,10 +148,9 @@ class GraphLowering {
 
   // Shape operators on one tensor, and transpositions that only move dimensions of extent 1.
   bool is_view(const Node& node) const {
-    static const std::set<std::string> types = {"Reshape",   "Flatten",  "Squeeze",
-                                                "Unsqueeze", "Identity", "Dropout"};
+    static const std::set<std::string> types = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                                                "Identity"};
     if (!node.domain.empty()) return false;
-    if (node.outputs.size() > 1 && node.outputs[1] != graph::kNoValue) return false;
     if (types.contains(node.type)) return true;
     if (node.type != "Transpose") return false;
     const Shape& shape = *list_.value(node.inputs[0]).shape;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,5 +16,12 @@ bool can_evaluate(const graph::Node& node);
 /// Throws Unsupported naming the node. Nodes with subgraphs are not among them (see reference.h).
 std::vector<Tensor> evaluate_node(const graph::Node& node, const graph::Model& model,
                                   std::span<const Tensor> inputs);
+
+/// Where output i is to be written; returns an undefined tensor to decline.
+using Placement = std::function<Tensor(size_t, ElementType, const Shape&)>;
+
+/// The same with the plain kernel alone, which may write where `place` says.
+std::vector<Tensor> evaluate_plain(const graph::Node& node, const graph::Model& model,
+                                   std::span<const Tensor> inputs, const Placement& place);
 
 }  // namespace opsmith::executor

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "graph/passes/pass.h"
+#include "graph/passes/rewriting.h"
 #include "graph/shape_inference.h"
 #include "runtime/executor/evaluator.h"
 #include "runtime/executor/functions.h"
+#include "runtime/executor/half_types.h"
 #include "runtime/executor/node_evaluation.h"
 #include "support/error.h"
 
@@ -24,7 +26,7 @@ int fold_constants(graph::Model& model) {
   Graph& graph = model.graph;
   int folded = 0;
   std::erase_if(graph.nodes, [&](const Node& node) {
-    if (!can_evaluate(node) || node.outputs.empty()) return false;
+    if (!can_evaluate(node) || node.outputs.empty() || graph::is_random(node)) return false;
     std::vector<Tensor> inputs;
     bool shape_only = node.is("Shape") || node.is("Size");
     for (ValueId id : node.inputs) {
@@ -124,6 +126,7 @@ graph::Model prepare_model(graph::Model model, const std::vector<std::string>& k
   auto evaluator = make_evaluator();
   graph::simplify(model, {evaluator.get()});
   split_batch_normalizations(model.graph);
+  if (widen_half_types(model.graph) > 0) graph::infer_shapes(model);
   return model;
 }
 

@@ -1,11 +1,11 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/executor/control_flow.h"
 #include "runtime/executor/layout/copy.h"
 #include "runtime/executor/node_evaluation.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/reference.h"
-#include "runtime/kernels/lowering.h"
 #include "support/error.h"
 #include "support/thread_team.h"
 
@@ -85,6 +85,9 @@ class PlanRun {
     const PlanValue& value = plan_.value(id);
     if (plan_.location(id).kind == Location::Kind::Heap) return heap_.at(static_cast<size_t>(id));
     if (value.constant) return *value.constant;
+    if (!is_plain_data(value.type) || !value.shape) {
+      return inputs_.at(plan_.location(id).index);  // a sequence, strings: not in the arena
+    }
     return Tensor::view(value.type, *value.shape, address(id));
   }
 
@@ -112,7 +115,7 @@ class PlanRun {
       return Tensor::view(type, shape, address(id));
     };
     std::vector<Tensor> outputs =
-        kernels::find_kernel(node.domain, node.type)->plain({node, *plan_.model, inputs, place});
+        evaluate_plain(node, *plan_.model, inputs, place);
     for (size_t i = 0; i < step.operation.outputs.size(); ++i) {
       ValueId id = step.operation.outputs[i];
       if (id == kNoValue) continue;
@@ -150,7 +153,7 @@ class PlanRun {
     for (size_t i = own; i < inputs.size(); ++i) {
       environment[plan_.value(step.operation.inputs[i]).name] = inputs[i];
     }
-    return run_control_flow(node, *plan_.model, {inputs.data(), own}, environment);
+    return evaluate_control_flow(node, *plan_.model, {inputs.data(), own}, environment);
   }
 
   void run_convert(const Step& step) {

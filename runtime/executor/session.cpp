@@ -93,6 +93,10 @@ struct Session::State {
       }
       ++used;
       check(value, found->second);
+      if (!is_plain_data(value.type)) {
+        result.push_back(found->second);
+        continue;
+      }
       bool aligned = reinterpret_cast<uintptr_t>(found->second.raw()) % 64 == 0;
       result.push_back(aligned ? found->second : found->second.clone());
     }
@@ -127,7 +131,8 @@ struct Session::State {
     std::vector<Tensor> tensors = ordered(inputs);
     Shapes shapes;
     for (size_t i = 0; i < tensors.size(); ++i) {
-      shapes[graph().value(graph().inputs[i]).name] = tensors[i].shape();
+      const graph::Value& value = graph().value(graph().inputs[i]);
+      if (is_plain_data(value.type)) shapes[value.name] = tensors[i].shape();
     }
     CachedPlan cached = plan_for(shapes);
     std::shared_ptr<void> arena = cached.arenas->take();

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
 #include "runtime/kernels/plain/dispatch.h"
 #include "runtime/kernels/program_builder.h"
@@ -42,7 +43,7 @@ using Activation = std::function<Scalar(const Scalar& x, const graph::Node&)>;
 std::optional<Lowered> lower_activation(const graph::Node& node, const LoweringContext& context,
                                         const Activation& activation) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   Scalar body = activation(builder.read(0, all_axes(x.size())), node);
   return builder.finish({builder.add_stage(map_stage("y", x, body))});
@@ -51,20 +52,26 @@ std::optional<Lowered> lower_activation(const graph::Node& node, const LoweringC
 // x above zero, x * slope below; the slope broadcasts to x.
 std::optional<Lowered> lower_prelu(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& shape = builder.shape(0);
-  if (builder.shape(1).size() > shape.size()) {
+  Shape slope = builder.shape(1);
+  if (slope.size() > shape.size()) {
     throw UserError(describe(node) + ": the slope has more dimensions than the input");
   }
+  // One slope per channel before operator set 7.
+  const bool per_channel =
+      slope.size() == 1 && slope[0] != 1 && shape.size() > 2 && slope[0] == shape[1];
+  if (builder.opset() < 7 && per_channel) slope.insert(slope.end(), shape.size() - 2, 1);
+  broadcast_shapes(shape, slope, node);
   Scalar x = builder.read(0, all_axes(shape.size()));
-  Scalar body = positive(x, x, x * builder.read_broadcast(1, shape));
+  Scalar body = positive(x, x, x * builder.read_broadcast(1, slope, shape));
   return builder.finish({builder.add_stage(map_stage("y", shape, body))});
 }
 
 // Bounds are attributes before opset 11 and optional inputs since.
 std::optional<Lowered> lower_clip(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   Scalar body = builder.read(0, all_axes(x.size()));
   auto bound = [&](size_t input, const char* attribute) -> std::optional<Scalar> {

@@ -65,6 +65,17 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const graph::Node& node) 
   return result;
 }
 
+Shape aligned_shape(const Shape& a, const Shape& b, const graph::Node& node, int64_t opset) {
+  if (opset >= 7 || node.integer("broadcast", 0) == 0 || !node.has("axis")) return b;
+  const auto rank = static_cast<int64_t>(a.size());
+  const int64_t first = normalize_axis(node.integer("axis", 0), rank, node);
+  const int64_t behind = rank - first - static_cast<int64_t>(b.size());
+  if (behind < 0) throw UserError(describe(node) + ": axis and broadcast do not fit the shapes");
+  Shape shape = b;
+  shape.insert(shape.end(), static_cast<size_t>(behind), 1);
+  return shape;
+}
+
 std::vector<int64_t> to_integers(const Tensor& tensor, const graph::Node& node) {
   switch (tensor.type()) {
     case ElementType::Int8:

@@ -20,6 +20,11 @@ int64_t checked_index(int64_t index, int64_t extent, const graph::Node& node);
 /// The shape of a numpy-style broadcast. Throws UserError naming the node where it is none.
 Shape broadcast_shapes(const Shape& a, const Shape& b, const graph::Node& node);
 
+/// The shape in which operand b of a binary operator takes part in the broadcast. Before operator
+/// set 7 the attributes `broadcast` and `axis` said with which dimensions of a it is aligned; then b
+/// gets trailing extents of 1.
+Shape aligned_shape(const Shape& a, const Shape& b, const graph::Node& node, int64_t opset);
+
 /// The elements of an integer tensor as 64-bit integers.
 std::vector<int64_t> to_integers(const Tensor& tensor, const graph::Node& node);
 

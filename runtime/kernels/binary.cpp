@@ -16,14 +16,16 @@ using expression::Scalar;
 std::optional<Lowered> lower_variadic(const graph::Node& node, const LoweringContext& context,
                                       Binary function, bool average) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   Shape output = builder.shape(0);
+  std::vector<Shape> aligned = {output};
   for (size_t i = 1; i < builder.input_count(); ++i) {
-    output = broadcast_shapes(output, builder.shape(i), node);
+    aligned.push_back(aligned_shape(builder.shape(0), builder.shape(i), node, builder.opset()));
+    output = broadcast_shapes(output, aligned[i], node);
   }
   Scalar body = builder.read_broadcast(0, output);
   for (size_t i = 1; i < builder.input_count(); ++i) {
-    body = Scalar::binary(function, body, builder.read_broadcast(i, output));
+    body = Scalar::binary(function, body, builder.read_broadcast(i, aligned[i], output));
   }
   if (average) body = body * Scalar::constant(1 / static_cast<double>(builder.input_count()));
   return builder.finish({builder.add_stage(map_stage("y", output, body))});
@@ -32,12 +34,13 @@ std::optional<Lowered> lower_variadic(const graph::Node& node, const LoweringCon
 template <typename In, typename Out, typename Function>
 Tensor combine(const PlainCall& call, const Tensor& a, const Tensor& b, ElementType type,
                const Function& function) {
-  Shape shape = broadcast_shapes(a.shape(), b.shape(), call.node);
+  const Shape b_shape = aligned_shape(a.shape(), b.shape(), call.node, call.opset());
+  Shape shape = broadcast_shapes(a.shape(), b_shape, call.node);
   Tensor result = call.output(0, type, shape);
   const In* left = elements_as<In>(a);
   const In* right = elements_as<In>(b);
   Out* out = elements_as<Out>(result);
-  BroadcastCursor left_at(a.shape(), shape), right_at(b.shape(), shape);
+  BroadcastCursor left_at(a.shape(), shape), right_at(b_shape, shape);
   for (int64_t i = 0; i < result.count(); ++i) {
     out[i] = static_cast<Out>(function(left[left_at.offset()], right[right_at.offset()]));
     left_at.advance();
@@ -81,6 +84,9 @@ struct Arithmetic {
         if (!follow_dividend && rest != 0 && (rest < 0) != (b < 0)) rest = static_cast<T>(rest + b);
         return rest;
       }
+      if (type == "BitwiseAnd") return wrap(x & y);
+      if (type == "BitwiseOr") return wrap(x | y);
+      if (type == "BitwiseXor") return wrap(x ^ y);
       if (type == "BitShift") {
         if (y >= 8 * sizeof(T)) return 0;
         return node.text("direction", "") == "LEFT" ? wrap(x << y) : wrap(x >> y);
@@ -120,14 +126,16 @@ std::vector<Tensor> plain_arithmetic(const PlainCall& call) {
 std::vector<Tensor> plain_power(const PlainCall& call) {
   const Tensor& base = call.input(0);
   Tensor exponent = call.input(1).cast(ElementType::Float64);
-  Shape shape = broadcast_shapes(base.shape(), exponent.shape(), call.node);
+  const Shape exponent_shape =
+      aligned_shape(base.shape(), exponent.shape(), call.node, call.opset());
+  Shape shape = broadcast_shapes(base.shape(), exponent_shape, call.node);
   Tensor result = call.output(0, base.type(), shape);
   dispatch_numeric(base.type(), call.node, [&](auto tag) {
     using T = decltype(tag);
     const T* in = elements_as<T>(base);
     const double* powers = elements_as<double>(exponent);
     T* out = elements_as<T>(result);
-    BroadcastCursor base_at(base.shape(), shape), exponent_at(exponent.shape(), shape);
+    BroadcastCursor base_at(base.shape(), shape), exponent_at(exponent_shape, shape);
     for (int64_t i = 0; i < result.count(); ++i) {
       out[i] = Arithmetic::power<T>(in[base_at.offset()], powers[exponent_at.offset()]);
       base_at.advance();
@@ -151,6 +159,11 @@ std::vector<Tensor> plain_comparison(const PlainCall& call) {
   const Tensor& b = call.input(1);
   check_same_type(call, a, b);
   Tensor result;
+  if (a.type() == ElementType::String) {
+    return {combine<std::string, uint8_t>(
+        call, a, b, ElementType::Bool,
+        [](const std::string& x, const std::string& y) { return x == y ? 1 : 0; })};
+  }
   dispatch_numeric(a.type(), call.node, [&](auto tag) {
     using T = decltype(tag);
     result = combine<T, uint8_t>(call, a, b, ElementType::Bool, [&](T x, T y) {
@@ -188,11 +201,14 @@ std::vector<KernelDefinition> binary_kernels() {
       {"Sum", lowering(Binary::Add), plain_arithmetic},
       {"Mean", lowering(Binary::Add, true), nullptr},
       {"Pow", lowering(Binary::Power), plain_power},
-      {"Mod", nullptr, plain_arithmetic},
+      {"Mod", nullptr, plain_arithmetic, Handling::Widened},
       {"BitShift", nullptr, plain_arithmetic},
+      {"BitwiseAnd", nullptr, plain_arithmetic},
+      {"BitwiseOr", nullptr, plain_arithmetic},
+      {"BitwiseXor", nullptr, plain_arithmetic},
   };
   for (const char* type : {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) {
-    definitions.push_back({type, nullptr, plain_comparison});
+    definitions.push_back({type, nullptr, plain_comparison, Handling::Widened});
   }
   for (const char* type : {"And", "Or", "Xor"}) {
     definitions.push_back({type, nullptr, plain_logic});

@@ -14,7 +14,7 @@ using expression::Scalar;
 //                 * w[o, c, k...], plus bias[o].
 std::optional<Lowered> lower_convolution(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   const Shape& w = builder.shape(1);
   if (x.size() < 3 || w.size() != x.size()) {

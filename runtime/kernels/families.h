@@ -19,6 +19,7 @@ std::vector<KernelDefinition> activation_kernels();
 std::vector<KernelDefinition> binary_kernels();
 std::vector<KernelDefinition> selection_kernels();
 std::vector<KernelDefinition> resize_kernels();
+std::vector<KernelDefinition> einsum_kernels();
 std::vector<KernelDefinition> synthesized_kernels();
 
 // Data movement and control: plain functions.
@@ -35,5 +36,24 @@ std::vector<KernelDefinition> repeat_kernels();
 std::vector<KernelDefinition> ranking_kernels();
 std::vector<KernelDefinition> triangle_kernels();
 std::vector<KernelDefinition> block_kernels();
+std::vector<KernelDefinition> selecting_kernels();
+std::vector<KernelDefinition> unique_kernels();
+std::vector<KernelDefinition> sequence_kernels();
+
+// What is rare: plain functions that compute.
+std::vector<KernelDefinition> quantization_kernels();
+std::vector<KernelDefinition> integer_product_kernels();
+std::vector<KernelDefinition> recurrent_kernels();
+std::vector<KernelDefinition> dropout_kernels();
+std::vector<KernelDefinition> random_kernels();
+std::vector<KernelDefinition> string_kernels();
+std::vector<KernelDefinition> regular_expression_kernels();
+std::vector<KernelDefinition> ngram_kernels();
+std::vector<KernelDefinition> signal_kernels();
+std::vector<KernelDefinition> loss_kernels();
+std::vector<KernelDefinition> sampling_kernels();
+std::vector<KernelDefinition> region_kernels();
+std::vector<KernelDefinition> unpool_kernels();
+std::vector<KernelDefinition> linear_algebra_kernels();
 
 }  // namespace opsmith::kernels

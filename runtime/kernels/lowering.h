@@ -42,7 +42,7 @@ struct PlainCall {
   /// Where output i is to be written; returns an undefined tensor to decline. May be empty.
   std::function<Tensor(size_t, ElementType, const Shape&)> place;
 
-  int64_t opset() const { return model.opset(); }
+  int64_t opset() const { return model.opset_of(node); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i].defined(); }
   /// Input i. Throws UserError naming the node when it is absent.
   const Tensor& input(size_t i) const;
@@ -55,6 +55,15 @@ struct PlainCall {
 /// Computes a node plainly on row-major tensors.
 using PlainKernel = std::function<std::vector<Tensor>(const PlainCall&)>;
 
+/// What a kernel does with element types that need care.
+enum class Handling {
+  /// A plain kernel beside a lowering computes half types in f32, one that stands alone takes the
+  /// types itself.
+  Default,
+  Widened,  ///< computes: half types run in f32
+  Moved,    ///< moves whole elements: any type, strings and tensors in sequences too
+};
+
 /// How a graph operator is run; one line per operator in its family's file. At least one of the
 /// two is there. Where both are, the lowering comes first and the plain kernel takes what it
 /// declines (element types other than f32, rare attributes).
@@ -62,7 +71,11 @@ struct KernelDefinition {
   std::string type;  ///< "Conv" of ONNX's domain; "opsmith" stands for all synthesized operators
   Lowering lowering;
   PlainKernel plain;
+  Handling handling = Handling::Default;
 };
+
+/// Whether half types have to be cast to f32 for the node's plain kernel and lowering.
+bool computes_wide(const KernelDefinition& definition, const graph::Node& node);
 
 /// nullptr when there is none.
 const KernelDefinition* find_kernel(const std::string& domain, const std::string& type);

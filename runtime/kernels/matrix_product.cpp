@@ -24,7 +24,7 @@ std::vector<Index> batch_indices(const Shape& operand, size_t batch_rank, const 
 // z[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n]; vectors as in numpy.matmul.
 std::optional<Lowered> lower_matmul(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_numbers()) return std::nullopt;
   const Shape& a = builder.shape(0);
   const Shape& b = builder.shape(1);
   bool row = a.size() == 1;
@@ -58,7 +58,7 @@ std::optional<Lowered> lower_matmul(const graph::Node& node, const LoweringConte
 // y = alpha * op(a) * op(b) + beta * c, with c broadcast to [M, N].
 std::optional<Lowered> lower_gemm(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_numbers()) return std::nullopt;
   const Shape& a = builder.shape(0);
   const Shape& b = builder.shape(1);
   bool transpose_a = node.integer("transA", 0) != 0;

@@ -1,5 +1,6 @@
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
+#include "runtime/kernels/plain/batch_statistics.h"
 #include "runtime/kernels/program_builder.h"
 #include "support/error.h"
 
@@ -20,10 +21,12 @@ Scalar inverse_root(const Scalar& variance, double epsilon) {
 std::optional<Lowered> lower_batch_normalization(const graph::Node& node,
                                                  const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
-  if (node.integer("training_mode", 0) != 0) builder.unsupported("training_mode is not supported");
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
-  if (x.size() < 2) builder.unsupported("input " + to_string(x) + " has no channels");
+  const bool per_position = builder.opset() < 9 && node.integer("spatial", 1) == 0;
+  if (trains_batch_normalization(node, builder.opset()) || per_position || x.size() < 2) {
+    return std::nullopt;
+  }
   Scalar factor = builder.read_along(1, 1) *
                   inverse_root(builder.read_along(4, 1), node.real("epsilon", 1e-5F));
   Scalar body = (builder.read(0, all_axes(x.size())) - builder.read_along(3, 1)) * factor +
@@ -72,7 +75,7 @@ Moments add_moments(ProgramBuilder& builder, const std::vector<bool>& kept, doub
 std::optional<Lowered> lower_layer_normalization(const graph::Node& node,
                                                  const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   auto rank = static_cast<int64_t>(x.size());
   int64_t first = normalize_axis(node.integer("axis", -1), rank, node);
@@ -91,7 +94,7 @@ std::optional<Lowered> lower_layer_normalization(const graph::Node& node,
 std::optional<Lowered> lower_instance_normalization(const graph::Node& node,
                                                     const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   std::vector<bool> kept(x.size(), false);
   kept[0] = true;
@@ -103,11 +106,51 @@ std::optional<Lowered> lower_instance_normalization(const graph::Node& node,
   return builder.finish({builder.add_stage(map_stage("y", x, body))});
 }
 
+// Moments over the channels of a group and all positions; scale and shift belong to the group
+// before operator set 21, to the channel since.
+std::optional<Lowered> lower_group_normalization(const graph::Node& node,
+                                                 const LoweringContext& context) {
+  ProgramBuilder builder(node, context);
+  if (!builder.takes_reals()) return std::nullopt;
+  const Shape& x = builder.shape(0);
+  const int64_t groups = node.integer("num_groups", 0);
+  if (x.size() < 2 || groups < 1 || x[1] % groups != 0) {
+    throw UserError(describe(node) + ": " + std::to_string(groups) + " groups of the channels of " +
+                    to_string(x));
+  }
+  const int64_t each = x[1] / groups;
+  Shape reduction = {each};
+  std::vector<Index> data = {axis(0), axis(1) * each + reduction_axis(0)};
+  double count = static_cast<double>(each);
+  for (size_t i = 2; i < x.size(); ++i) {
+    data.push_back(reduction_axis(reduction.size()));
+    reduction.push_back(x[i]);
+    count *= static_cast<double>(x[i]);
+  }
+  const Scalar average = Scalar::reduced() * Scalar::constant(1 / count);
+  const Scalar value = builder.read(0, data);
+  expression::Stage mean = reduce_stage("mean", {x[0], groups}, Reduction::Sum, reduction, value);
+  mean.epilogue = average;
+  builder.add_stage(std::move(mean));
+  const Scalar difference = value - Scalar::read("mean", {axis(0), axis(1)});
+  expression::Stage inverse =
+      reduce_stage("inverse", {x[0], groups}, Reduction::Sum, reduction, difference * difference);
+  inverse.epilogue = inverse_root(average, node.real("epsilon", 1e-5F));
+  builder.add_stage(std::move(inverse));
+  const Index group = floor_div(axis(1), each);
+  const Index parameter = builder.opset() < 21 ? group : axis(1);
+  const Scalar normal =
+      (builder.read(0, all_axes(x.size())) - Scalar::read("mean", {axis(0), group})) *
+      Scalar::read("inverse", {axis(0), group});
+  const Scalar body = normal * builder.read(1, {parameter}) + builder.read(2, {parameter});
+  return builder.finish({builder.add_stage(map_stage("y", x, body))});
+}
+
 // (x - mean) / sqrt(variance) over the listed axes; ONNX adds 1e-9 to the standard deviation.
 std::optional<Lowered> lower_mean_variance(const graph::Node& node,
                                            const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   std::vector<bool> kept(x.size(), true);
   for (int64_t reduced :
@@ -123,7 +166,7 @@ std::optional<Lowered> lower_mean_variance(const graph::Node& node,
 std::optional<Lowered> lower_local_response(const graph::Node& node,
                                             const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   int64_t size = node.integer("size", 0);
   if (size < 1 || x.size() < 2) builder.unsupported("size must be positive, with channels");
@@ -143,7 +186,8 @@ std::optional<Lowered> lower_local_response(const graph::Node& node,
 }  // namespace
 
 std::vector<KernelDefinition> normalization_kernels() {
-  return {{"BatchNormalization", lower_batch_normalization, nullptr},
+  return {{"BatchNormalization", lower_batch_normalization, plain_batch_normalization},
+          {"GroupNormalization", lower_group_normalization, nullptr},
           {"LayerNormalization", lower_layer_normalization, nullptr},
           {"InstanceNormalization", lower_instance_normalization, nullptr},
           {"MeanVarianceNormalization", lower_mean_variance, nullptr},

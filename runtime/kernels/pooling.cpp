@@ -42,7 +42,7 @@ void check_rank(const graph::Node& node, const Shape& x) {
 
 std::optional<Lowered> lower_max_pool(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   if (node.output(1) != graph::kNoValue) return std::nullopt;  // indices: plain kernel
   check_rank(node, builder.shape(0));
   Window window = make_window(node, spatial(builder.shape(0)), node.integers("kernel_shape"));
@@ -67,7 +67,7 @@ Scalar counted(const Window& window, size_t i, int64_t extent, bool include_pad)
 
 std::optional<Lowered> lower_average_pool(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   check_rank(node, x);
   Window window = make_window(node, spatial(x), node.integers("kernel_shape"));
@@ -91,10 +91,52 @@ std::optional<Lowered> lower_average_pool(const graph::Node& node, const Lowerin
   return builder.finish({builder.add_stage(std::move(stage))});
 }
 
+/// |x|^p, and the p-th root of a sum of those.
+Scalar power(const Scalar& x, double p) {
+  const Scalar size = Scalar::unary(expression::Unary::Absolute, x);
+  if (p == 1) return size;
+  return p == 2 ? x * x : Scalar::binary(expression::Binary::Power, size, Scalar::constant(p));
+}
+Scalar root(const Scalar& x, double p) {
+  if (p == 1) return x;
+  if (p == 2) return Scalar::unary(expression::Unary::Sqrt, x);
+  return Scalar::binary(expression::Binary::Power, x, Scalar::constant(1 / p));
+}
+
+// The exponent was a real number in operator set 1.
+double exponent(const graph::Node& node, int64_t opset) {
+  return opset < 2 ? static_cast<double>(node.real("p", 2))
+                   : static_cast<double>(node.integer("p", 2));
+}
+
+std::optional<Lowered> lower_lp_pool(const graph::Node& node, const LoweringContext& context,
+                                     bool global) {
+  ProgramBuilder builder(node, context);
+  if (!builder.takes_reals()) return std::nullopt;
+  const Shape& x = builder.shape(0);
+  check_rank(node, x);
+  const double p = exponent(node, builder.opset());
+  Window window;
+  if (global) {
+    window = {spatial(x),
+              Shape(x.size() - 2, 1),
+              Shape(x.size() - 2, 1),
+              Shape(x.size() - 2, 0),
+              Shape(x.size() - 2, 0),
+              Shape(x.size() - 2, 1)};
+  } else {
+    window = make_window(node, spatial(x), node.integers("kernel_shape"));
+  }
+  expression::Stage stage = pooling_stage(builder, window, Reduction::Sum, 0);
+  stage.body = power(stage.body, p);
+  stage.epilogue = root(Scalar::reduced(), p);
+  return builder.finish({builder.add_stage(std::move(stage))});
+}
+
 std::optional<Lowered> lower_global_pool(const graph::Node& node, const LoweringContext& context,
                                          Reduction reduction) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   check_rank(node, x);
   Shape output = {x[0], x[1]};
@@ -182,6 +224,16 @@ std::vector<KernelDefinition> pooling_kernels() {
   };
   return {{"MaxPool", lower_max_pool, plain_max_pool},
           {"AveragePool", lower_average_pool, nullptr},
+          {"LpPool",
+           [](const graph::Node& node, const LoweringContext& context) {
+             return lower_lp_pool(node, context, false);
+           },
+           nullptr},
+          {"GlobalLpPool",
+           [](const graph::Node& node, const LoweringContext& context) {
+             return lower_lp_pool(node, context, true);
+           },
+           nullptr},
           {"GlobalAveragePool", global(Reduction::Sum), nullptr},
           {"GlobalMaxPool", global(Reduction::Maximum), nullptr}};
 }

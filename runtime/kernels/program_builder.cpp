@@ -21,6 +21,33 @@ bool ProgramBuilder::all_of_type(ElementType type) const {
                      [type](ElementType t) { return t == type || t == ElementType::Undefined; });
 }
 
+bool ProgramBuilder::takes_reals() {
+  if (all_of_type(ElementType::Float32)) return true;
+  if (!all_of_type(ElementType::Float64)) return false;
+  real_ = ElementType::Float64;
+  return true;
+}
+
+bool ProgramBuilder::takes_numbers() {
+  if (takes_reals()) return true;
+  const ElementType first = type(0);
+  const bool integer = first == ElementType::Int32 || first == ElementType::Int64 ||
+                       first == ElementType::UInt32 || first == ElementType::UInt64 ||
+                       first == ElementType::Int8 || first == ElementType::UInt8 ||
+                       first == ElementType::Int16 || first == ElementType::UInt16;
+  if (!integer || !all_of_type(first)) return false;
+  real_ = first;
+  return true;
+}
+
+bool ProgramBuilder::takes_reals(size_t input) {
+  if (type(input) == ElementType::Float32 || type(input) == ElementType::Float64) {
+    real_ = type(input);
+    return true;
+  }
+  return false;
+}
+
 const Tensor* ProgramBuilder::constant(size_t input) const {
   return input < context_.constants.size() ? context_.constants[input] : nullptr;
 }
@@ -37,7 +64,10 @@ std::vector<int64_t> ProgramBuilder::integers(size_t input, const std::string& a
 
 Scalar ProgramBuilder::read(size_t input, std::vector<Index> indices) {
   const Tensor* tensor = constant(input);
-  if (tensor != nullptr && tensor->count() == 1) {
+  // Integers of 64 bits may not be exact as the number in the program.
+  const bool exact = tensor != nullptr && tensor->type() != ElementType::Int64 &&
+                     tensor->type() != ElementType::UInt64;
+  if (tensor != nullptr && tensor->count() == 1 && exact) {
     switch (tensor->type()) {
       case ElementType::String:
         break;
@@ -55,10 +85,13 @@ Scalar ProgramBuilder::read(size_t input, std::vector<Index> indices) {
 }
 
 Scalar ProgramBuilder::read_broadcast(size_t input, const Shape& output) {
-  const Shape& from = shape(input);
+  return read_broadcast(input, shape(input), output);
+}
+
+Scalar ProgramBuilder::read_broadcast(size_t input, const Shape& from, const Shape& output) {
   std::vector<Index> indices;
   size_t skipped = output.size() - from.size();
-  for (size_t i = 0; i < from.size(); ++i) {
+  for (size_t i = 0; i < shape(input).size(); ++i) {
     bool repeated = from[i] == 1 && output[skipped + i] != 1;
     indices.push_back(repeated ? Index(0) : axis(skipped + i));
   }
@@ -88,6 +121,11 @@ Lowered ProgramBuilder::finish(const std::vector<std::string>& outputs) {
           .push_back(std::move(declaration));
       lowered.arguments.push_back(input);
     }
+  }
+  for (Stage& stage : stages_) {
+    if (stage.type != ElementType::Float32) continue;
+    stage.type = real_;
+    stage.accumulation = real_;
   }
   lowered.program.stages = std::move(stages_);
   lowered.program.outputs = outputs;

@@ -16,13 +16,19 @@ class ProgramBuilder {
       : node_(node), context_(context) {}
 
   const graph::Node& node() const { return node_; }
-  int64_t opset() const { return context_.model->opset(); }
+  int64_t opset() const { return context_.model->opset_of(node_); }
   size_t input_count() const { return context_.input_shapes.size(); }
   bool has(size_t input) const;
   const Shape& shape(size_t input) const { return context_.input_shapes.at(input); }
   ElementType type(size_t input) const { return context_.input_types.at(input); }
   /// Whether all inputs that are present have this type.
   bool all_of_type(ElementType type) const;
+  /// Whether they all are f32 or all f64; stages of type f32 are then of that type.
+  bool takes_reals();
+  /// The same of one input.
+  bool takes_reals(size_t input);
+  /// Whether all are of one type that the compiler computes in: also integers, but not halves.
+  bool takes_numbers();
   /// nullptr when the input is not constant.
   const Tensor* constant(size_t input) const;
   /// The integers of a constant input, else those of the attribute; throws Unsupported when the
@@ -34,6 +40,8 @@ class ProgramBuilder {
   expression::Scalar read(size_t input, std::vector<expression::Index> indices);
   /// A read broadcast numpy-style into a stage of shape `output` with axes i0, i1, ...
   expression::Scalar read_broadcast(size_t input, const Shape& output);
+  /// The same for an input that is seen as `from`, its shape with trailing extents of 1.
+  expression::Scalar read_broadcast(size_t input, const Shape& from, const Shape& output);
   /// As read_broadcast, along one axis of the stage: input[i<axis>].
   expression::Scalar read_along(size_t input, size_t axis);
 
@@ -50,6 +58,7 @@ class ProgramBuilder {
   const LoweringContext& context_;
   std::vector<int> declared_;
   std::vector<expression::Stage> stages_;
+  ElementType real_ = ElementType::Float32;
 };
 
 /// Iterator "i<n>" of a stage axis, or "r<n>" of a reduction axis.

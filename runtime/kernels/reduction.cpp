@@ -37,7 +37,7 @@ std::vector<bool> reduced_axes(std::vector<int64_t> axes, const Shape& x, const 
 std::optional<Lowered> lower_reduce(const graph::Node& node, const LoweringContext& context,
                                     const ReduceOperator& kind) {
   ProgramBuilder builder(node, context);
-  if (builder.type(0) != ElementType::Float32) return std::nullopt;
+  if (!builder.takes_reals(0)) return std::nullopt;
   if (builder.has(1) && builder.constant(1) == nullptr) return std::nullopt;
   const Shape& x = builder.shape(0);
   std::vector<bool> reduced = reduced_axes(builder.integers(1, "axes"), x, node);
@@ -73,7 +73,7 @@ std::optional<Lowered> lower_reduce(const graph::Node& node, const LoweringConte
 // Maximum first, so that the exponentials do not overflow.
 std::optional<Lowered> lower_log_sum_exp(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (builder.type(0) != ElementType::Float32) return std::nullopt;
+  if (!builder.takes_reals(0)) return std::nullopt;
   if (builder.has(1) && builder.constant(1) == nullptr) return std::nullopt;
   const Shape& x = builder.shape(0);
   std::vector<bool> reduced = reduced_axes(builder.integers(1, "axes"), x, node);

@@ -35,7 +35,25 @@ std::map<std::string, KernelDefinition> build_registry() {
                       repeat_kernels,
                       ranking_kernels,
                       triangle_kernels,
-                      block_kernels}) {
+                      block_kernels,
+                      integer_product_kernels,
+                      quantization_kernels,
+                      sequence_kernels,
+                      string_kernels,
+                      regular_expression_kernels,
+                      ngram_kernels,
+                      recurrent_kernels,
+                      random_kernels,
+                      dropout_kernels,
+                      signal_kernels,
+                      loss_kernels,
+                      sampling_kernels,
+                      region_kernels,
+                      unpool_kernels,
+                      unique_kernels,
+                      selecting_kernels,
+                      linear_algebra_kernels,
+                      einsum_kernels}) {
     for (KernelDefinition& definition : family()) {
       std::string type = definition.type;
       bool fresh = registry.emplace(type, std::move(definition)).second;
@@ -57,6 +75,15 @@ const KernelDefinition* find_kernel(const std::string& domain, const std::string
   auto found = registry().find(domain.empty() ? type : domain);
   if (found == registry().end() || (domain.empty() && type == "opsmith")) return nullptr;
   return &found->second;
+}
+
+bool computes_wide(const KernelDefinition& definition, const graph::Node& node) {
+  const auto reduction = node.attributes.find("reduction");
+  const auto* text =
+      reduction == node.attributes.end() ? nullptr : std::get_if<std::string>(&reduction->second);
+  if (text != nullptr && *text != "none") return true;  // a scatter that computes
+  if (definition.handling == Handling::Default) return definition.lowering != nullptr;
+  return definition.handling == Handling::Widened;
 }
 
 std::vector<std::string> supported_operators() {

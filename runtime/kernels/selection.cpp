@@ -11,8 +11,8 @@ using expression::Scalar;
 
 std::optional<Lowered> lower_where(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (builder.type(0) != ElementType::Bool || builder.type(1) != ElementType::Float32 ||
-      builder.type(2) != ElementType::Float32) {
+  if (builder.type(0) != ElementType::Bool || builder.type(1) != builder.type(2) ||
+      !builder.takes_reals(1)) {
     return std::nullopt;
   }
   Shape output = broadcast_shapes(broadcast_shapes(builder.shape(0), builder.shape(1), node),
@@ -49,6 +49,8 @@ std::vector<Tensor> plain_where(const PlainCall& call) {
 
 }  // namespace
 
-std::vector<KernelDefinition> selection_kernels() { return {{"Where", lower_where, plain_where}}; }
+std::vector<KernelDefinition> selection_kernels() {
+  return {{"Where", lower_where, plain_where, Handling::Moved}};
+}
 
 }  // namespace opsmith::kernels

@@ -17,7 +17,7 @@ using expression::Unary;
 std::optional<Lowered> lower_softmax(const graph::Node& node, const LoweringContext& context,
                                      bool logarithm) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   auto rank = static_cast<int64_t>(x.size());
   bool single = builder.opset() >= 13;

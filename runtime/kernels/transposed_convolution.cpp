@@ -14,7 +14,7 @@ using expression::Scalar;
 // so q = (p + pad - k * dilation) / stride where that divides; elsewhere the read is zero.
 std::optional<Lowered> lower_transposed(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   const Shape& w = builder.shape(1);
   int64_t groups = node.integer("group", 1);

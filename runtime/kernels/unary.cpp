@@ -20,7 +20,7 @@ struct UnaryOperator {
 std::optional<Lowered> lower_unary(const graph::Node& node, const LoweringContext& context,
                                    const UnaryOperator& kind) {
   ProgramBuilder builder(node, context);
-  if (!kind.expression || !builder.all_of_type(ElementType::Float32)) return std::nullopt;
+  if (!kind.expression || !builder.takes_reals()) return std::nullopt;
   const Shape& x = builder.shape(0);
   Scalar body = kind.expression(builder.read(0, all_axes(x.size())));
   return builder.finish({builder.add_stage(map_stage("y", x, body))});
@@ -65,6 +65,18 @@ std::vector<Tensor> plain_test(const PlainCall& call, bool (*test)(double, const
     auto* in = elements_as<decltype(tag)>(x);
     for (int64_t i = 0; i < x.count(); ++i) {
       out[i] = test(static_cast<double>(in[i]), call.node) ? 1 : 0;
+    }
+  });
+  return {y};
+}
+
+std::vector<Tensor> bitwise_not(const PlainCall& call) {
+  const Tensor& x = call.input(0);
+  Tensor y = call.output(0, x.type(), x.shape());
+  dispatch_size(x.type(), call.node, [&](auto tag) {
+    using T = decltype(tag);
+    for (int64_t i = 0; i < x.count(); ++i) {
+      elements_as<T>(y)[i] = static_cast<T>(~elements_as<T>(x)[i]);
     }
   });
   return {y};
@@ -129,16 +141,21 @@ std::vector<KernelDefinition> unary_kernels() {
                            return plain_test(call,
                                              [](double x, const graph::Node&) { return x == 0; });
                          }});
-  definitions.push_back({"IsNaN", nullptr, [](const PlainCall& call) {
+  definitions.push_back({"BitwiseNot", nullptr, bitwise_not});
+  definitions.push_back({"IsNaN", nullptr,
+                         [](const PlainCall& call) {
                            return plain_test(
                                call, [](double x, const graph::Node&) { return std::isnan(x); });
-                         }});
-  definitions.push_back({"IsInf", nullptr, [](const PlainCall& call) {
+                         },
+                         Handling::Widened});
+  definitions.push_back({"IsInf", nullptr,
+                         [](const PlainCall& call) {
                            return plain_test(call, [](double x, const graph::Node& node) {
                              return std::isinf(x) &&
                                     node.integer(x > 0 ? "detect_positive" : "detect_negative", 1);
                            });
-                         }});
+                         },
+                         Handling::Widened});
   return definitions;
 }
 

@@ -59,12 +59,13 @@ Window make_window(const graph::Node& node, const Shape& input, const Shape& ker
     } else {
       if (auto_pad == "VALID") window.pads_begin[i] = window.pads_end[i] = 0;
       int64_t room = input[i] + window.pads_begin[i] + window.pads_end[i] - reach;
-      if (room < 0) {
+      // Rounded up, a window that is larger than its input still has one place.
+      if (room < 0 && !(ceil_mode && room > -stride)) {
         throw UserError(describe(node) + ": the window is larger than the padded input " +
                         to_string(input));
       }
-      extent = room / stride + 1;
-      if (ceil_mode && room % stride != 0) {
+      extent = room < 0 ? 0 : room / stride + 1;
+      if (ceil_mode && (room < 0 || room % stride != 0)) {
         ++extent;
         // The last window must begin inside the input or its leading padding.
         if ((extent - 1) * stride >= input[i] + window.pads_begin[i]) --extent;

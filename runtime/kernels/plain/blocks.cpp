@@ -71,8 +71,10 @@ std::vector<Tensor> rearrange(const PlainCall& call, bool to_space) {
 }  // namespace
 
 std::vector<KernelDefinition> block_kernels() {
-  return {{"DepthToSpace", nullptr, [](const PlainCall& call) { return rearrange(call, true); }},
-          {"SpaceToDepth", nullptr, [](const PlainCall& call) { return rearrange(call, false); }}};
+  return {{"DepthToSpace", nullptr, [](const PlainCall& call) { return rearrange(call, true); },
+           Handling::Moved},
+          {"SpaceToDepth", nullptr, [](const PlainCall& call) { return rearrange(call, false); },
+           Handling::Moved}};
 }
 
 }  // namespace opsmith::kernels

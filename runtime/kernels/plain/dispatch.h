@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "runtime/kernels/lowering.h"
 #include "support/error.h"
@@ -38,7 +39,12 @@ void dispatch_numeric(ElementType type, const graph::Node& node, const Function&
   }
 }
 
-/// Calls `function(T{})` with an unsigned type of the element's size: enough to move elements.
+/// Calls `function(T{})` with an unsigned type of the element's size, or std::string: enough to
+/// move elements.
+template <typename Function>
+void dispatch_element(ElementType type, const graph::Node& node, const Function& function);
+
+/// The same for elements of a fixed size.
 template <typename Function>
 void dispatch_size(ElementType type, const graph::Node& node, const Function& function) {
   switch (element_size(type)) {
@@ -53,6 +59,12 @@ void dispatch_size(ElementType type, const graph::Node& node, const Function& fu
     default:
       throw Unsupported(describe(node) + ": element type " + to_string(type));
   }
+}
+
+template <typename Function>
+void dispatch_element(ElementType type, const graph::Node& node, const Function& function) {
+  if (type == ElementType::String) return function(std::string{});
+  dispatch_size(type, node, function);
 }
 
 /// The elements seen as `T` of the same size, whatever their type.

@@ -9,7 +9,7 @@ namespace {
 
 size_t movable_size(const Tensor& tensor, const graph::Node& node) {
   size_t size = element_size(tensor.type());
-  if (size == 0) throw Unsupported(describe(node) + ": strings");
+  if (size == 0) throw Unsupported(describe(node) + ": element type " + to_string(tensor.type()));
   return size;
 }
 
@@ -108,9 +108,9 @@ std::vector<Tensor> gather_nd(const PlainCall& call) {
 }  // namespace
 
 std::vector<KernelDefinition> gather_kernels() {
-  return {{"Gather", nullptr, gather},
-          {"GatherElements", nullptr, gather_elements},
-          {"GatherND", nullptr, gather_nd}};
+  return {{"Gather", nullptr, gather, Handling::Moved},
+          {"GatherElements", nullptr, gather_elements, Handling::Moved},
+          {"GatherND", nullptr, gather_nd, Handling::Moved}};
 }
 
 }  // namespace opsmith::kernels

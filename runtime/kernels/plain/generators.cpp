@@ -27,7 +27,13 @@ std::vector<Tensor> constant(const PlainCall& call) {
   if (auto* values = attribute<std::vector<float>>(node, "value_floats")) {
     return {Tensor::of<float>({static_cast<int64_t>(values->size())}, *values)};
   }
-  throw Unsupported(describe(node) + ": its value is neither a dense tensor nor numbers");
+  if (auto* text = attribute<std::string>(node, "value_string")) {
+    return {Tensor::of<std::string>({}, {*text})};
+  }
+  if (auto* texts = attribute<std::vector<std::string>>(node, "value_strings")) {
+    return {Tensor::of<std::string>({static_cast<int64_t>(texts->size())}, *texts)};
+  }
+  throw Unsupported(describe(node) + ": its value is sparse or of a type that is not known");
 }
 
 std::vector<Tensor> constant_of_shape(const PlainCall& call) {
@@ -38,7 +44,7 @@ std::vector<Tensor> constant_of_shape(const PlainCall& call) {
                     std::to_string(fill.count()) + " elements instead of one");
   }
   Tensor result = call.output(0, fill.type(), call.integers(0));
-  dispatch_size(fill.type(), call.node, [&](auto tag) {
+  dispatch_element(fill.type(), call.node, [&](auto tag) {
     using T = decltype(tag);
     std::fill_n(elements_as<T>(result), result.count(), *elements_as<T>(fill));
   });
@@ -69,14 +75,15 @@ std::vector<Tensor> eye_like(const PlainCall& call) {
   int64_t wanted = call.node.integer("dtype", 0);
   ElementType type = wanted == 0 ? x.type() : onnx_element_type(wanted, call.node);
   Tensor result = call.output(0, type, x.shape());
-  std::memset(result.raw(), 0, result.bytes());
+  if (result.bytes() > 0) std::memset(result.raw(), 0, result.bytes());
   int64_t shift = call.node.integer("k", 0);
-  dispatch_numeric(type, call.node, [&](auto tag) {
+  const Tensor one = Tensor::scalar(1.0F).cast(type);
+  dispatch_size(type, call.node, [&](auto tag) {
     using T = decltype(tag);
     T* out = elements_as<T>(result);
     for (int64_t i = 0; i < x.shape()[0]; ++i) {
       int64_t j = i + shift;
-      if (j >= 0 && j < x.shape()[1]) out[i * x.shape()[1] + j] = 1;
+      if (j >= 0 && j < x.shape()[1]) out[i * x.shape()[1] + j] = *elements_as<T>(one);
     }
   });
   return {result};

@@ -58,6 +58,6 @@ std::vector<Tensor> pad(const PlainCall& call) {
 
 }  // namespace
 
-std::vector<KernelDefinition> pad_kernels() { return {{"Pad", nullptr, pad}}; }
+std::vector<KernelDefinition> pad_kernels() { return {{"Pad", nullptr, pad, Handling::Moved}}; }
 
 }  // namespace opsmith::kernels

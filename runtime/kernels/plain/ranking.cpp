@@ -5,27 +5,16 @@
 
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
+#include "runtime/kernels/plain/along_axis.h"
 #include "runtime/kernels/plain/dispatch.h"
 
 // Operators that look along one axis: order, sums, positions.
 namespace opsmith::kernels {
 namespace {
 
-/// A tensor seen as [outer, extent, inner] around one axis.
-struct Along {
-  size_t axis;
-  int64_t outer, extent, inner;
-
-  Along(int64_t given, const Shape& shape, const graph::Node& node)
-      : axis(static_cast<size_t>(normalize_axis(given, static_cast<int64_t>(shape.size()), node))),
-        outer(extent_product(shape, 0, axis)),
-        extent(shape[axis]),
-        inner(extent_product(shape, axis + 1, shape.size())) {}
-};
-
 std::vector<Tensor> arg_extreme(const PlainCall& call, bool largest) {
   const Tensor& x = call.input(0);
-  Along along(call.node.integer("axis", 0), x.shape(), call.node);
+  AlongAxis along(call.node.integer("axis", 0), x.shape(), call.node);
   bool last = call.node.integer("select_last_index", 0) != 0;
   Shape shape = x.shape();
   if (call.node.integer("keepdims", 1) != 0) {
@@ -54,7 +43,7 @@ std::vector<Tensor> arg_extreme(const PlainCall& call, bool largest) {
 
 std::vector<Tensor> top_k(const PlainCall& call) {
   const Tensor& x = call.input(0);
-  Along along(call.node.integer("axis", -1), x.shape(), call.node);
+  AlongAxis along(call.node.integer("axis", -1), x.shape(), call.node);
   int64_t k = call.has(1) ? call.integers(1).at(0) : call.node.integer("k", 0);
   bool largest = call.node.integer("largest", 1) != 0;
   if (k < 0 || k > along.extent) {
@@ -92,7 +81,7 @@ std::vector<Tensor> top_k(const PlainCall& call) {
 
 std::vector<Tensor> cumulative_sum(const PlainCall& call) {
   const Tensor& x = call.input(0);
-  Along along(call.integers(1).at(0), x.shape(), call.node);
+  AlongAxis along(call.integers(1).at(0), x.shape(), call.node);
   bool exclusive = call.node.integer("exclusive", 0) != 0;
   bool reverse = call.node.integer("reverse", 0) != 0;
   Tensor y = call.output(0, x.type(), x.shape());
@@ -162,12 +151,14 @@ std::vector<Tensor> one_hot(const PlainCall& call) {
 }  // namespace
 
 std::vector<KernelDefinition> ranking_kernels() {
-  return {{"ArgMax", nullptr, [](const PlainCall& call) { return arg_extreme(call, true); }},
-          {"ArgMin", nullptr, [](const PlainCall& call) { return arg_extreme(call, false); }},
-          {"TopK", nullptr, top_k},
-          {"CumSum", nullptr, cumulative_sum},
-          {"NonZero", nullptr, non_zero},
-          {"OneHot", nullptr, one_hot}};
+  return {{"ArgMax", nullptr, [](const PlainCall& call) { return arg_extreme(call, true); },
+           Handling::Widened},
+          {"ArgMin", nullptr, [](const PlainCall& call) { return arg_extreme(call, false); },
+           Handling::Widened},
+          {"TopK", nullptr, top_k, Handling::Widened},
+          {"CumSum", nullptr, cumulative_sum, Handling::Widened},
+          {"NonZero", nullptr, non_zero, Handling::Widened},
+          {"OneHot", nullptr, one_hot, Handling::Moved}};
 }
 
 }  // namespace opsmith::kernels

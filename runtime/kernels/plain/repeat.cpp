@@ -1,6 +1,7 @@
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
 #include "runtime/kernels/plain/remap.h"
+#include "support/error.h"
 
 // Expand and Tile.
 namespace opsmith::kernels {
@@ -27,19 +28,31 @@ std::vector<Tensor> expand(const PlainCall& call) {
 std::vector<Tensor> tile(const PlainCall& call) {
   const Tensor& x = call.input(0);
   std::vector<int64_t> repeats = call.integers(1);
+  if (call.opset() < 6) {  // x, how often, along which axis
+    const auto axis =
+        static_cast<size_t>(normalize_axis(call.integers(2).at(0), x.rank(), call.node));
+    const int64_t count = repeats.at(0);
+    repeats.assign(x.shape().size(), 1);
+    repeats[axis] = count;
+  }
   if (repeats.size() != x.shape().size()) {
     throw UserError(describe(call.node) + ": " + std::to_string(repeats.size()) + " repeats for " +
                     std::to_string(x.rank()) + " dimensions");
   }
   Shape shape = x.shape();
-  for (size_t i = 0; i < shape.size(); ++i) shape[i] *= repeats[i];
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (repeats[i] < 0 || __builtin_mul_overflow(shape[i], repeats[i], &shape[i])) {
+      throw UserError(describe(call.node) + ": repeats " + to_string(Shape(repeats)));
+    }
+  }
+  element_count(shape);  // refuses absurd extents
   return repeat(call, x, shape);
 }
 
 }  // namespace
 
 std::vector<KernelDefinition> repeat_kernels() {
-  return {{"Expand", nullptr, expand}, {"Tile", nullptr, tile}};
+  return {{"Expand", nullptr, expand, Handling::Moved}, {"Tile", nullptr, tile, Handling::Moved}};
 }
 
 }  // namespace opsmith::kernels

@@ -21,6 +21,18 @@ void accumulate(T& into, T value, const std::string& reduction) {
     into = value;
 }
 
+// Elements of which nothing is computed may be of any fixed size.
+template <typename Function>
+void dispatch_scatter(const PlainCall& call, const std::string& reduction,
+                      const Function& function) {
+  const ElementType type = call.input(0).type();
+  if (reduction == "none") {
+    dispatch_size(type, call.node, function);
+  } else {
+    dispatch_numeric(type, call.node, function);
+  }
+}
+
 Tensor copy_of_data(const PlainCall& call) {
   const Tensor& x = call.input(0);
   Tensor y = call.output(0, x.type(), x.shape());
@@ -46,7 +58,7 @@ std::vector<Tensor> scatter_nd(const PlainCall& call) {
   }
   std::string reduction = call.node.text("reduction", "none");
   Tensor y = copy_of_data(call);
-  dispatch_numeric(x.type(), call.node, [&](auto tag) {
+  dispatch_scatter(call, reduction, [&](auto tag) {
     using T = decltype(tag);
     const T* from = elements_as<T>(updates);
     T* out = elements_as<T>(y);
@@ -76,7 +88,7 @@ std::vector<Tensor> scatter_elements(const PlainCall& call) {
   std::vector<int64_t> strides = row_major_strides(x.shape());
   std::string reduction = call.node.text("reduction", "none");
   Tensor y = copy_of_data(call);
-  dispatch_numeric(x.type(), call.node, [&](auto tag) {
+  dispatch_scatter(call, reduction, [&](auto tag) {
     using T = decltype(tag);
     const T* from = elements_as<T>(updates);
     T* out = elements_as<T>(y);
@@ -97,9 +109,9 @@ std::vector<Tensor> scatter_elements(const PlainCall& call) {
 }  // namespace
 
 std::vector<KernelDefinition> scatter_kernels() {
-  return {{"ScatterND", nullptr, scatter_nd},
-          {"ScatterElements", nullptr, scatter_elements},
-          {"Scatter", nullptr, scatter_elements}};
+  return {{"ScatterND", nullptr, scatter_nd, Handling::Moved},
+          {"ScatterElements", nullptr, scatter_elements, Handling::Moved},
+          {"Scatter", nullptr, scatter_elements, Handling::Moved}};
 }
 
 }  // namespace opsmith::kernels

@@ -71,6 +71,8 @@ std::vector<Tensor> slice(const PlainCall& call) {
 
 }  // namespace
 
-std::vector<KernelDefinition> slice_kernels() { return {{"Slice", nullptr, slice}}; }
+std::vector<KernelDefinition> slice_kernels() {
+  return {{"Slice", nullptr, slice, Handling::Moved}};
+}
 
 }  // namespace opsmith::kernels

@@ -58,6 +58,8 @@ std::vector<Tensor> transpose(const PlainCall& call) {
 
 }  // namespace
 
-std::vector<KernelDefinition> transpose_kernels() { return {{"Transpose", nullptr, transpose}}; }
+std::vector<KernelDefinition> transpose_kernels() {
+  return {{"Transpose", nullptr, transpose, Handling::Moved}};
+}
 
 }  // namespace opsmith::kernels

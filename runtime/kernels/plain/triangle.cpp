@@ -29,6 +29,8 @@ std::vector<Tensor> trilu(const PlainCall& call) {
 
 }  // namespace
 
-std::vector<KernelDefinition> triangle_kernels() { return {{"Trilu", nullptr, trilu}}; }
+std::vector<KernelDefinition> triangle_kernels() {
+  return {{"Trilu", nullptr, trilu, Handling::Moved}};
+}
 
 }  // namespace opsmith::kernels

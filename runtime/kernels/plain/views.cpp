@@ -82,20 +82,6 @@ std::vector<Tensor> unsqueeze(const PlainCall& call) {
 
 std::vector<Tensor> identity(const PlainCall& call) { return {call.input(0)}; }
 
-// In inference nothing is dropped; the mask is all true.
-std::vector<Tensor> dropout(const PlainCall& call) {
-  if (call.has(2) && call.integers(2).at(0) != 0) {
-    throw Unsupported(describe(call.node) + ": training_mode is not supported");
-  }
-  std::vector<Tensor> outputs = {call.input(0)};
-  if (call.node.output(1) != graph::kNoValue) {
-    Tensor mask = call.output(1, ElementType::Bool, call.input(0).shape());
-    std::fill_n(static_cast<uint8_t*>(mask.raw()), mask.count(), uint8_t{1});
-    outputs.push_back(mask);
-  }
-  return outputs;
-}
-
 std::vector<Tensor> shape_of(const PlainCall& call) {
   const Shape& x = call.input(0).shape();
   auto rank = static_cast<int64_t>(x.size());
@@ -118,10 +104,13 @@ std::vector<Tensor> size_of(const PlainCall& call) {
 }  // namespace
 
 std::vector<KernelDefinition> view_kernels() {
-  return {{"Reshape", nullptr, reshape},   {"Flatten", nullptr, flatten},
-          {"Squeeze", nullptr, squeeze},   {"Unsqueeze", nullptr, unsqueeze},
-          {"Identity", nullptr, identity}, {"Dropout", nullptr, dropout},
-          {"Shape", nullptr, shape_of},    {"Size", nullptr, size_of}};
+  return {{"Reshape", nullptr, reshape, Handling::Moved},
+          {"Flatten", nullptr, flatten, Handling::Moved},
+          {"Squeeze", nullptr, squeeze, Handling::Moved},
+          {"Unsqueeze", nullptr, unsqueeze, Handling::Moved},
+          {"Identity", nullptr, identity},
+          {"Shape", nullptr, shape_of},
+          {"Size", nullptr, size_of}};
 }
 
 }  // namespace opsmith::kernels
