@@ -5,6 +5,7 @@
 #include "runtime/kernels/attributes.h"
 #include "runtime/kernels/families.h"
 #include "runtime/kernels/plain/dispatch.h"
+#include "runtime/kernels/plain/reals.h"
 #include "runtime/kernels/program_builder.h"
 #include "support/error.h"
 
@@ -52,7 +53,7 @@ std::optional<Lowered> lower_activation(const graph::Node& node, const LoweringC
 // x above zero, x * slope below; the slope broadcasts to x.
 std::optional<Lowered> lower_prelu(const graph::Node& node, const LoweringContext& context) {
   ProgramBuilder builder(node, context);
-  if (!builder.takes_reals()) return std::nullopt;
+  if (!builder.takes_numbers()) return std::nullopt;
   const Shape& shape = builder.shape(0);
   Shape slope = builder.shape(1);
   if (slope.size() > shape.size()) {
@@ -97,6 +98,14 @@ std::vector<Tensor> plain_clip(const PlainCall& call) {
     for (int64_t i = 0; i < x.count(); ++i) out[i] = std::min(std::max(in[i], low), high);
   });
   return {y};
+}
+
+// Of integers; the bounds are real numbers.
+std::vector<Tensor> plain_shrink(const PlainCall& call) {
+  const double lambda = call.node.real("lambd", 0.5F), bias = call.node.real("bias", 0.0F);
+  std::vector<double> values = to_reals(call.input(0));
+  for (double& v : values) v = v < -lambda ? v + bias : v > lambda ? v - bias : 0;
+  return {from_reals(call, 0, call.input(0).type(), call.input(0).shape(), values)};
 }
 
 std::vector<Tensor> plain_relu(const PlainCall& call) {
@@ -186,7 +195,7 @@ std::vector<KernelDefinition> activation_kernels() {
          [activation = activation](const graph::Node& node, const LoweringContext& context) {
            return lower_activation(node, context, activation);
          },
-         nullptr});
+         type == "Shrink" ? PlainKernel(plain_shrink) : nullptr});
   }
   return definitions;
 }

@@ -14,7 +14,7 @@ const Tensor& PlainCall::input(size_t i) const {
 }
 
 Tensor PlainCall::output(size_t i, ElementType type, const Shape& shape) const {
-  if (place) {
+  if (place && i < node.outputs.size()) {
     Tensor placed = place(i, type, shape);
     if (placed.defined()) return placed;
   }
