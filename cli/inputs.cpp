@@ -19,9 +19,15 @@ Kind kind(ElementType type) {
     case ElementType::Float64:
     case ElementType::Float16:
     case ElementType::BFloat16:
+    case ElementType::Float8E4M3FN:
+    case ElementType::Float8E4M3FNUZ:
+    case ElementType::Float8E5M2:
+    case ElementType::Float8E5M2FNUZ:
       return Kind::Real;
     case ElementType::Bool:
     case ElementType::String:
+    case ElementType::Sequence:
+    case ElementType::Optional:
     case ElementType::Undefined:
       return Kind::Other;
     default:

@@ -74,7 +74,7 @@ std::optional<std::vector<int64_t>> Inference::numbers(size_t i) const {
 
 std::optional<std::vector<double>> Inference::reals(size_t i) const {
   const Tensor* tensor = constant(i);
-  if (!tensor || tensor->count() > kMostElements || tensor->type() == ElementType::String) {
+  if (!tensor || tensor->count() > kMostElements || !is_plain_data(tensor->type())) {
     return std::nullopt;
   }
   const Tensor wide = tensor->cast(ElementType::Float64);

@@ -43,7 +43,8 @@ class Validator {
   }
 
   void check_type(ElementType type, const std::string& what, const std::string& name) const {
-    if (type == ElementType::Undefined || type == ElementType::String) {
+    const bool narrow = is_float8(type) || type == ElementType::UInt4 || type == ElementType::Int4;
+    if (!is_plain_data(type) || narrow) {
       fault(what + " '" + name + "' has no numeric element type");
     }
   }
