@@ -58,7 +58,8 @@ PlainKernel exact(const Function& function, const UnaryOperator& kind) {
 
 // A test of each element: floats to Bool.
 std::vector<Tensor> plain_test(const PlainCall& call, bool (*test)(double, const graph::Node&)) {
-  const Tensor& x = call.input(0);
+  const Tensor& given = call.input(0);
+  const Tensor x = is_float8(given.type()) ? given.cast(ElementType::Float32) : given;
   Tensor y = call.output(0, ElementType::Bool, x.shape());
   auto* out = elements_as<uint8_t>(y);
   dispatch_numeric(x.type(), call.node, [&](auto tag) {
