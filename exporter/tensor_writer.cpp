@@ -23,9 +23,9 @@ void TensorWriter::write(const Tensor& tensor, onnx::TensorProto& proto) {
   if (!data_ || tensor.bytes() < kSmallestExternal) return tensor_to_proto(tensor, proto);
   const std::string packed = is_packed(tensor.type()) ? pack_nibbles(tensor) : std::string();
   const std::string_view bytes =
-      is_packed(tensor.type()) ? std::string_view(packed)
-                               : std::string_view(static_cast<const char*>(tensor.raw()),
-                                                  tensor.bytes());
+      is_packed(tensor.type())
+          ? std::string_view(packed)
+          : std::string_view(static_cast<const char*>(tensor.raw()), tensor.bytes());
   const auto [place, fresh] = offsets_.try_emplace({tensor.raw(), tensor.bytes()}, position_);
   if (fresh) {
     const int64_t padding = (kAlignment - position_ % kAlignment) % kAlignment;

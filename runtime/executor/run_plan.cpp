@@ -114,8 +114,7 @@ class PlanRun {
       if (value.type != type || *value.shape != shape) return {};
       return Tensor::view(type, shape, address(id));
     };
-    std::vector<Tensor> outputs =
-        evaluate_plain(node, *plan_.model, inputs, place);
+    std::vector<Tensor> outputs = evaluate_plain(node, *plan_.model, inputs, place);
     for (size_t i = 0; i < step.operation.outputs.size(); ++i) {
       ValueId id = step.operation.outputs[i];
       if (id == kNoValue) continue;

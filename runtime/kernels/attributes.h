@@ -21,8 +21,8 @@ int64_t checked_index(int64_t index, int64_t extent, const graph::Node& node);
 Shape broadcast_shapes(const Shape& a, const Shape& b, const graph::Node& node);
 
 /// The shape in which operand b of a binary operator takes part in the broadcast. Before operator
-/// set 7 the attributes `broadcast` and `axis` said with which dimensions of a it is aligned; then b
-/// gets trailing extents of 1.
+/// set 7 the attributes `broadcast` and `axis` said with which dimensions of a it is aligned; then
+/// b gets trailing extents of 1.
 Shape aligned_shape(const Shape& a, const Shape& b, const graph::Node& node, int64_t opset);
 
 /// The elements of an integer tensor as 64-bit integers.
