@@ -3,7 +3,11 @@
 //
 //   bench_convolution [--target NAME] [--threads N] [--schedule] [--variant NAME]
 //   [--winograd-tiling rows,columns,vectors,whole input,whole product]
-//   [C,O,H,W,kernel,stride[,groups]]...
+//   [--grouped] [C,O,H,W,kernel,stride[,groups]]...
+//
+// --grouped: the 3x3 layers of ResNet-34 and WideResNet-40-2 at 1, 2, 4, 8, 16 groups and one for
+// each channel, against a bound: the larger of the dense time divided by the groups and the time to
+// copy the input over the output.
 //
 // Without shapes: the layers of ResNet-50 at batch 1; a layer that the variant does not fit is left
 // out. Operations are those of the direct program. Prints a line for each, and the line that
@@ -11,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,6 +28,7 @@
 #include "support/file.h"
 #include "support/random.h"
 #include "support/tensor.h"
+#include "support/thread_team.h"
 #include "support/timing.h"
 
 namespace opsmith {
@@ -41,6 +47,11 @@ const std::vector<Shapes> kResNet50 = {
     {1024, 256, 14, 14, 1, 1, 1}, {256, 256, 14, 14, 3, 1, 1},  {1024, 512, 14, 14, 1, 1, 1},
     {512, 512, 14, 14, 3, 2, 1},  {512, 2048, 7, 7, 1, 1, 1},   {1024, 2048, 14, 14, 1, 2, 1},
     {2048, 512, 7, 7, 1, 1, 1},   {512, 512, 7, 7, 3, 1, 1},
+};
+
+/// Channels and height of the 3x3 layers; they are square and have as many outputs.
+const std::vector<std::pair<int64_t, int64_t>> kGroupedLayers = {
+    {64, 56}, {128, 28}, {256, 14}, {512, 7}, {32, 32}, {64, 16}, {128, 8},
 };
 
 std::string program_text(const Shapes& s) {
@@ -64,6 +75,7 @@ struct Options {
   std::string target = "native";
   int threads = 1;
   bool print_schedule = false;
+  bool grouped = false;
   std::string variant = "direct";
   std::string tiling;
   std::string object_file;  ///< receives the last kernel's ELF file, for a disassembler
@@ -84,6 +96,8 @@ Options parse(int count, char** values) {
       options.threads = std::stoi(values[++i]);
     } else if (value == "--object" && i + 1 < count) {
       options.object_file = values[++i];
+    } else if (value == "--grouped") {
+      options.grouped = true;
     } else if (value == "--schedule") {
       options.print_schedule = true;
     } else {
@@ -99,11 +113,12 @@ Options parse(int count, char** values) {
       options.shapes.push_back(s);
     }
   }
-  if (options.shapes.empty()) options.shapes = kResNet50;
+  if (options.shapes.empty() && !options.grouped) options.shapes = kResNet50;
   return options;
 }
 
-void bench(const Shapes& s, const Options& options, double peak) {
+/// Returns the median time in seconds; 0 where the variant does not fit.
+double bench(const Shapes& s, const Options& options, double peak) {
   schedule::KernelSpecification specification;
   specification.program = expression::parse(program_text(s));
   specification.target = schedule::detect_target(options.target, options.threads);
@@ -119,7 +134,7 @@ void bench(const Shapes& s, const Options& options, double peak) {
   const double flops =
       2.0 * static_cast<double>(expression::multiply_accumulates(specification.program));
   const auto variant = schedule::make_variant(specification.program, options.variant);
-  if (!variant) return;
+  if (!variant) return 0;
   const auto reach = schedule::variant_reach(specification.program, "x");
   if (!reach.empty()) specification.layouts["x"].halo = reach;
   schedule::VariantSchedule chosen =
@@ -167,6 +182,45 @@ void bench(const Shapes& s, const Options& options, double peak) {
                 to_string(chosen.weights.begin()->second).c_str());
   }
   std::fflush(stdout);
+  return time.median;
+}
+
+/// Seconds to copy a tensor of one layer's input over one of its output.
+double copy_seconds(const Shapes& s, int threads) {
+  const Shape shape{s.channels, s.height + 2, s.width + 2};
+  const Tensor from(ElementType::Float32, shape);
+  Tensor to(ElementType::Float32, shape);
+  std::memset(const_cast<void*>(from.raw()), 0, from.bytes());
+  ThreadTeam team(threads);
+  const int64_t bytes = static_cast<int64_t>(from.bytes());
+  const int64_t chunks = team.chunks_for(bytes / 4096);
+  return time_kernel(
+             [&] {
+               team.run(chunks, [&](int64_t chunk, int) noexcept {
+                 const int64_t begin = bytes * chunk / chunks;
+                 std::memcpy(static_cast<char*>(to.raw()) + begin,
+                             static_cast<const char*>(from.raw()) + begin,
+                             static_cast<size_t>(bytes * (chunk + 1) / chunks - begin));
+               });
+             },
+             threads)
+      .median;
+}
+
+void bench_grouped(const Options& options, double peak) {
+  for (const auto& [channels, size] : kGroupedLayers) {
+    double dense = 0;
+    for (const int64_t groups :
+         {int64_t{1}, int64_t{2}, int64_t{4}, int64_t{8}, int64_t{16}, channels}) {
+      const Shapes shapes{channels, channels, size, size, 3, 1, groups};
+      const double seconds = bench(shapes, options, peak);
+      if (groups == 1) dense = seconds;
+      const double expected = dense / static_cast<double>(groups);
+      const double copy = copy_seconds(shapes, options.threads);
+      std::printf("    dense time / groups %.3f ms, copy %.3f ms: %.2f of the larger\n",
+                  expected * 1e3, copy * 1e3, seconds / std::max(expected, copy));
+    }
+  }
 }
 
 int run(int count, char** values) {
@@ -175,6 +229,7 @@ int run(int count, char** values) {
     const double peak = compiler::measure_peak_flops(schedule::detect_target(options.target));
     std::printf("peak of one core: %.1f GFLOP/s\n", peak * 1e-9);
     for (const Shapes& shapes : options.shapes) bench(shapes, options, peak);
+    if (options.grouped) bench_grouped(options, peak);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_convolution: %s\n", error.what());

@@ -28,6 +28,10 @@ RegisterTile choose_tile(const TileProblem& problem) {
   RegisterTile best;
   best.cost = -1;
   for (int64_t vectors = 1; vectors <= std::min<int64_t>(problem.vectors, 8); ++vectors) {
+    const auto& counts = problem.vector_counts;
+    if (!counts.empty() && std::find(counts.begin(), counts.end(), vectors) == counts.end()) {
+      continue;
+    }
     for (int64_t rows = 1; rows <= std::min<int64_t>(problem.rows, 8); ++rows) {
       for (int64_t columns = 1; columns <= std::min<int64_t>(problem.columns, 28); ++columns) {
         const int64_t points = rows * columns;

@@ -15,9 +15,10 @@ struct RegisterTile {
 };
 
 struct TileProblem {
-  int64_t rows = 1;     ///< extent of the outer tiled axis; 1: there is none
-  int64_t columns = 1;  ///< extent of the inner tiled axis
-  int64_t vectors = 1;  ///< vectors along the vectorized axis
+  int64_t rows = 1;                    ///< extent of the outer tiled axis; 1: there is none
+  int64_t columns = 1;                 ///< extent of the inner tiled axis
+  int64_t vectors = 1;                 ///< vectors along the vectorized axis
+  std::vector<int64_t> vector_counts;  ///< those that a tile may have; empty: any
   int64_t registers = 32;
   bool shares_vectors = true;  ///< all points use the same loaded vectors
   bool shares_scalars = true;  ///< all vectors use the same loaded scalars

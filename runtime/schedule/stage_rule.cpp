@@ -80,9 +80,9 @@ void StageRule::write_reduction(int64_t points) {
       }
     }
   }
-  if (gathers_) {
-    // A shuffled vector serves all taps of a window: they come innermost, so that it can be
-    // forgotten before the next is made. Elsewhere each point is read once per tap anyway.
+  if (taps_inside_) {
+    // A shuffled vector, or a pixel's in a depthwise convolution, serves all taps of a row before
+    // the next is made.
     std::vector<std::string> taps;
     std::erase_if(reduction_loops_, [&](const std::string& name) {
       const bool copied = std::find(unrolled_.begin(), unrolled_.end(), name) != unrolled_.end();

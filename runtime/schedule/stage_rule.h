@@ -67,6 +67,10 @@ class StageRule {
 
   void tile_outputs();
 
+  /// How many vectors, up to `most`, may be tiled together so that no tile reaches from one group
+  /// of a grouped convolution into the next.
+  std::vector<int64_t> vectors_of_one_group(int64_t most) const;
+
   bool moves(const StageAnalysis::Access& access, int i) const {
     return i >= 0 && analysis_.movement(access, axis(i), lanes()) != Movement::Still;
   }
@@ -96,9 +100,10 @@ class StageRule {
   StageAnalysis analysis_;
   const Target& target_;
   Schedule& schedule_;
-  int vector_ = -1;       ///< number of the vectorized axis
-  int longest_ = -1;      ///< number of the reduction axis that is unrolled
-  bool gathers_ = false;  ///< some read's lanes are put together from several places
+  int vector_ = -1;   ///< number of the vectorized axis
+  int longest_ = -1;  ///< number of the reduction axis that is unrolled
+  /// Taps of the window are walked through innermost, so that they share what is loaded.
+  bool taps_inside_ = false;
   int64_t vector_block_ = 1;
   std::vector<OuterLoop> outer_loops_;
   size_t vector_outer_ = 0;  ///< place of the vector axis' blocks in outer_loops_

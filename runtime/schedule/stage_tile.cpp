@@ -5,6 +5,8 @@
 namespace opsmith::schedule {
 namespace {
 
+/// Vectors that a tile may have.
+constexpr int64_t kMostVectors = 8;
 /// Points of a tile that share nothing (depthwise convolution, pooling).
 constexpr int64_t kUnsharedPoints = 8;
 /// Outputs along each of two axes whose lane-wise sums are kept at once.
@@ -142,12 +144,18 @@ void StageRule::tile_outputs() {
       }
     }
     // Reads put together from several places keep what they are made of in registers too.
-    gathers_ = std::any_of(
+    const bool gathers = std::any_of(
         analysis_.accesses().begin(), analysis_.accesses().end(), [&](const auto& access) {
           return access.in_body && vector_ >= 0 &&
                  analysis_.movement(access, axis(vector_), width) == Movement::Elsewhere;
         });
-    if (gathers_) problem.registers = problem.registers / 2 - 2;
+    // Depthwise: a pixel's vector serves several taps of the window, if it can stay that long.
+    const bool depthwise = problem.shares_vectors && !problem.shares_scalars;
+    if (gathers) problem.registers = problem.registers / 2 - 2;
+    if (depthwise && !gathers) problem.registers /= 2;
+    taps_inside_ = gathers || depthwise;
+    if (vector_ >= 0)
+      problem.vector_counts = vectors_of_one_group(std::min(problem.vectors, kMostVectors));
     problem.columns = axis(column).extent;
     if (row >= 0) problem.rows = axis(row).extent;
   }
@@ -173,6 +181,22 @@ void StageRule::tile_outputs() {
   }
   write_output_tile(tile, row, column);
   write_reduction(tile.rows * tile.columns * tile.vectors);
+}
+
+std::vector<int64_t> StageRule::vectors_of_one_group(int64_t most) const {
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= most; ++count) {
+    const bool uniform = std::all_of(
+        analysis_.accesses().begin(), analysis_.accesses().end(), [&](const auto& access) {
+          // A weight to be packed, or a read that is not even uniform over one vector.
+          if (!access.in_body || access.packable) return true;
+          const Movement one = analysis_.movement(access, axis(vector_), lanes());
+          return one != Movement::Still ||
+                 analysis_.movement(access, axis(vector_), lanes() * count) == Movement::Still;
+        });
+    if (uniform) counts.push_back(count);
+  }
+  return counts;
 }
 
 void StageRule::write_output_tile(const RegisterTile& tile, int row, int column) {

@@ -1,10 +1,11 @@
 // opsmith against onnxruntime: for each model and thread count the two take turns, each in a fresh
 // process per round, and the median over rounds of each one's median is compared.
-//   bench.cjs [--rounds 3] [--seconds 2] [--threads 1,2] [--json FILE] [MODEL ...]
+//   bench.cjs [--rounds 3] [--seconds 2] [--threads 1,2] [--json FILE] [MODEL ... | grouped]
 'use strict';
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { writeGroupedChain } = require('./grouped.cjs');
 const { opsmith, session, feeds, reference, textModel, work } = require('./tools.cjs');
 const { writeNpy, randomFloats, randomIntegers } = require('./tensors.cjs');
 
@@ -30,6 +31,19 @@ const models = {
   text_orientation: text('ch_ppocr_mobile_v2.0_cls_infer.onnx', 192),
 };
 
+// Chains of grouped convolutions as in ResNet-34 and WideResNet-40-2, by groups (0: one for each
+// channel): "grouped_64x56_g8".
+const chainLayers = 8;
+const chains = [[64, 56], [128, 28], [256, 14], [512, 7], [32, 32], [64, 16], [128, 8]];
+const grouped = Object.fromEntries(chains.flatMap(([channels, size]) =>
+  [1, 2, 4, 8, 16, channels].map((groups) => [`grouped_${channels}x${size}_g${groups}`, () => {
+    const file = path.join(work, `grouped-${channels}-${size}-${groups}.onnx`);
+    const dims = writeGroupedChain(file, { channels, size, groups, layers: chainLayers });
+    return { file, inputs: { input: randomFloats(dims, 1) } };
+  }])));
+
+const known = (name) => models[name] || grouped[name];
+
 const median = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -49,7 +63,7 @@ const milliseconds = (since) => Number(process.hrtime.bigint() - since) / 1e6;
 
 // In a child process: runs onnxruntime for some seconds and prints what it took.
 async function measurePeer({ name, file, threads, seconds }) {
-  const inputs = models[name]().inputs;
+  const inputs = known(name)().inputs;
   const before = resident('VmRSS');
   const opened = process.hrtime.bigint();
   const peer = await session(file, threads);
@@ -86,9 +100,10 @@ function parse(args) {
     else if (args[i] === '--seconds') options.seconds = Number(args[++i]);
     else if (args[i] === '--threads') options.threads = args[++i].split(',').map(Number);
     else if (args[i] === '--json') options.json = args[++i];
-    else if (models[args[i]]) options.chosen.push(args[i]);
+    else if (args[i] === 'grouped') options.chosen.push(...Object.keys(grouped));
+    else if (known(args[i])) options.chosen.push(args[i]);
     else {
-      console.error(`unknown argument '${args[i]}'; models: ${Object.keys(models).join(', ')}`);
+      console.error(`unknown argument '${args[i]}'; models: ${Object.keys(models).join(', ')}, grouped (or one of ${Object.keys(grouped).join(', ')})`);
       process.exit(2);
     }
   }
@@ -97,7 +112,7 @@ function parse(args) {
 }
 
 function measure(name, threads, options) {
-  const model = models[name]();
+  const model = known(name)();
   const ours = [];
   const theirs = [];
   for (let round = 0; round < options.rounds; ++round) {
@@ -123,7 +138,7 @@ function measure(name, threads, options) {
 
 function main() {
   const options = parse(process.argv.slice(2));
-  const widths = [17, 8, 12, 10, 8, 13, 8, 17, 18];
+  const widths = [20, 8, 12, 10, 8, 13, 8, 17, 18];
   const print = (cells) => console.log(cells.map((cell, i) =>
     i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join(''));
   const mib = (bytes) => (bytes / 2 ** 20).toFixed(0);
