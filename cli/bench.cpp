@@ -64,10 +64,9 @@ std::map<std::string, Shape> shapes_of(const Tensors& tensors) {
 
 /// All contestants at one thread count, timed in turns. One that cannot run is left out with a
 /// warning: it must not spoil the others' measurement.
-std::vector<Result> measure_all(const std::vector<Contestant>& contestants, int threads,
-                                double seconds, double peak) {
-  executor::SessionOptions session_options;
-  session_options.threads = threads;
+std::vector<Result> measure_all(const std::vector<Contestant>& contestants,
+                                const executor::SessionOptions& session_options, double seconds,
+                                double peak) {
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<Result> results;
   std::vector<std::function<void()>> work;
@@ -75,7 +74,7 @@ std::vector<Result> measure_all(const std::vector<Contestant>& contestants, int 
     try {
       Result result;
       result.model = contestant.path;
-      result.threads = threads;
+      result.threads = session_options.threads;
       const int64_t resident = resident_bytes();
       reset_peak_resident();
       const Stopwatch opening;
@@ -174,9 +173,12 @@ void run(const BenchOptions& options) {
   nlohmann::json peaks = nlohmann::json::object();
   for (const int threads : options.thread_counts) {
     // That of the cores together: each runs its own multiply-adds.
-    const double peak = threads * compiler::measure_peak_flops(schedule::detect_target());
+    executor::SessionOptions kernels = session_options(options);
+    kernels.threads = threads;
+    const double peak =
+        threads * compiler::measure_peak_flops(schedule::detect_target(options.target));
     peaks[std::to_string(threads)] = peak * 1e-9;
-    for (Result& result : measure_all(contestants, threads, share, peak)) {
+    for (Result& result : measure_all(contestants, kernels, share, peak)) {
       results.push_back(std::move(result));
     }
   }
@@ -227,6 +229,8 @@ void add_bench_command(CLI::App& app) {
   command.add_option("--time-budget", options->time_budget, "Time for measuring in all: 30s, 2m")
       ->capture_default_str()
       ->group("Running");
+  add_target_flag(command, *options);
+  add_kernel_flags(command, *options);
   add_seed_flag(command, *options);
   command.add_flag("--profile", options->profile, "Time every layer too")->group("Output");
   add_json_flag(command, *options);

@@ -18,5 +18,6 @@ void add_export_command(CLI::App& app);
 void add_models_command(CLI::App& app);
 void add_cache_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
 
 }  // namespace opsmith::cli

@@ -12,6 +12,7 @@
 #include "graph/shape_inference.h"
 #include "importer/importer.h"
 #include "runtime/compiler/compiler.h"
+#include "runtime/schedule/library.h"
 #include "support/error.h"
 #include "support/file.h"
 #include "support/log.h"
@@ -45,6 +46,25 @@ void add_json_flag(CLI::App& command, CommonOptions& options) {
 void add_threads_flag(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Threads to run on")
       ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group("Running");
+}
+
+void add_kernel_flags(CLI::App& command, CommonOptions& options) {
+  command
+      .add_flag("--exact,!--no-exact", options.exact,
+                "Only kernels that sum as the model's operators do (no Winograd convolutions)")
+      ->group("Running");
+  command
+      .add_flag("--low-memory", options.low_memory,
+                "No packed weights larger than the model's own (no Winograd convolutions)")
+      ->group("Running");
+}
+
+void add_target_flag(CLI::App& command, CommonOptions& options) {
+  command
+      .add_option("--target", options.target, "Instructions to compile for: native, avx2 or avx512")
+      ->check(CLI::IsMember({"native", "avx2", "avx512"}))
       ->capture_default_str()
       ->group("Running");
 }
@@ -143,6 +163,18 @@ void check_output_file(const std::string& output, const std::string& input) {
     throw UserError("cannot write '" + output + "': the folder '" + folder.string() +
                     "' takes no files; choose another or change its permissions");
   }
+}
+
+executor::SessionOptions session_options(const CommonOptions& options) {
+  static const std::shared_ptr<schedule::ScheduleLibrary> schedules =
+      schedule::ScheduleLibrary::open();
+  executor::SessionOptions result;
+  result.threads = options.threads;
+  result.target = options.target;
+  result.exact = options.exact;
+  result.low_memory = options.low_memory;
+  result.schedules = schedules;
+  return result;
 }
 
 std::shared_ptr<schedule::KernelProvider> kernel_provider() {

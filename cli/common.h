@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "runtime/schedule/kernel_provider.h"
+#include "runtime/executor/session.h"
 #include "support/tensor.h"
 
 namespace CLI {
@@ -24,6 +24,9 @@ struct CommonOptions {
   int threads = 1;
   uint64_t seed = 1;
   std::vector<std::string> shapes;  ///< "name:1x3x224x224"
+  bool exact = false;               ///< no Winograd convolutions
+  bool low_memory = false;          ///< no weights larger than the model's own
+  std::string target = "native";
   bool quiet = false;
   bool verbose = false;
 };
@@ -32,6 +35,10 @@ struct CommonOptions {
 void add_log_flags(CLI::App& command, CommonOptions& options);
 void add_json_flag(CLI::App& command, CommonOptions& options);
 void add_threads_flag(CLI::App& command, CommonOptions& options);
+/// --exact and --low-memory.
+void add_kernel_flags(CLI::App& command, CommonOptions& options);
+/// --target.
+void add_target_flag(CLI::App& command, CommonOptions& options);
 void add_seed_flag(CLI::App& command, CommonOptions& options);
 void add_shape_flag(CLI::App& command, CommonOptions& options);
 
@@ -50,6 +57,9 @@ std::vector<std::string> input_names(const graph::Model& model);
 /// Throws UserError when writing `output` would overwrite `input`, or its folder does not exist or
 /// takes no files. Called before any long work.
 void check_output_file(const std::string& output, const std::string& input = "");
+
+/// How sessions run as these flags say, with the measured schedules of this machine.
+executor::SessionOptions session_options(const CommonOptions& options);
 
 /// The kernels' compiler with its cache on disk; one per process.
 std::shared_ptr<schedule::KernelProvider> kernel_provider();

@@ -37,8 +37,8 @@ class Source {
 /// A model that is run; a session per set of kept values.
 class Probe : public Source {
  public:
-  Probe(graph::Model model, Tensors inputs, int threads)
-      : model_(std::move(model)), inputs_(std::move(inputs)), threads_(threads) {
+  Probe(graph::Model model, Tensors inputs, executor::SessionOptions options)
+      : model_(std::move(model)), inputs_(std::move(inputs)), options_(std::move(options)) {
     for (const graph::Node& node : model_.graph.nodes) {
       for (const graph::ValueId id : node.outputs) {
         if (id != graph::kNoValue) made_.insert(model_.graph.value(id).name);
@@ -47,8 +47,7 @@ class Probe : public Source {
   }
 
   Tensors values(const std::vector<std::string>& keep) const override {
-    executor::SessionOptions options;
-    options.threads = threads_;
+    executor::SessionOptions options = options_;
     options.keep = keep;
     return executor::Session(model_, kernel_provider(), options).run(inputs_);
   }
@@ -58,7 +57,7 @@ class Probe : public Source {
  private:
   graph::Model model_;
   Tensors inputs_;
-  int threads_;
+  executor::SessionOptions options_;
   std::set<std::string> made_;
 };
 
@@ -177,7 +176,7 @@ void run(const CompareOptions& options) {
   Tensors inputs = options.inputs.empty() ? random_inputs(first, options.seed)
                                           : load_inputs(first, options.inputs);
   const std::unique_ptr<Source> second = second_source(options, first, inputs);
-  const Probe a(std::move(first), std::move(inputs), options.threads);
+  const Probe a(std::move(first), std::move(inputs), session_options(options));
   const Source& b = *second;
   const std::string second_name =
       options.second.empty() ? "the recording" : "'" + options.second + "'";
@@ -258,6 +257,9 @@ void add_compare_command(CLI::App& app) {
       ->capture_default_str()
       ->group("Running");
   add_threads_flag(command, *options);
+  // What is asked is whether the models agree, not whether kernels do.
+  options->exact = true;
+  add_kernel_flags(command, *options);
   add_seed_flag(command, *options);
   add_json_flag(command, *options);
   add_log_flags(command, *options);

@@ -85,5 +85,6 @@ int main(int argc, char** argv) {
   opsmith::cli::add_models_command(app);
   opsmith::cli::add_cache_command(app);
   opsmith::cli::add_synth_command(app);
+  opsmith::cli::add_tune_command(app);
   return run(app, argc, argv);
 }

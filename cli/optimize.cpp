@@ -49,6 +49,7 @@ search::OptimizeOptions search_options(const OptimizeCommandOptions& options) {
   result.distillation = distillation_options(options.distillation);
   result.arguments = recorded_arguments();
   result.threads = options.threads;
+  result.kernels = session_options(options);
   result.seed = options.seed;
   return result;
 }
@@ -221,6 +222,7 @@ void add_optimize_command(CLI::App& app) {
 
   add_distillation_flags(command, options->distillation);
   add_threads_flag(command, *options);
+  add_kernel_flags(command, *options);
   add_seed_flag(command, *options);
   command.add_option("--time-budget", options->time_budget, "Stop searching after this: 90s, 10m")
       ->type_name("TIME")

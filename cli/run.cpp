@@ -23,9 +23,7 @@ void run(const RunOptions& options) {
   graph::Model model = load_model(options.model, options.shapes);
   const Tensors inputs = options.inputs.empty() ? random_inputs(model, options.seed)
                                                 : load_inputs(model, options.inputs);
-  executor::SessionOptions session_options;
-  session_options.threads = options.threads;
-  const executor::Session session(std::move(model), kernel_provider(), session_options);
+  const executor::Session session(std::move(model), kernel_provider(), session_options(options));
   const Tensors outputs = session.run(inputs);
 
   Table table({"output", "type:", "shape:"});
@@ -56,6 +54,8 @@ void add_run_command(CLI::App& app) {
       ->group("Output");
   add_log_flags(command, *options);
   add_threads_flag(command, *options);
+  add_target_flag(command, *options);
+  add_kernel_flags(command, *options);
   add_seed_flag(command, *options);
   command.footer("Example:\n  opsmith run model.onnx --input image=cat.npy --output result.npz");
   command.callback([options] { run(*options); });

@@ -9,10 +9,10 @@ namespace opsmith::search {
 std::vector<std::map<int, double>> measure_latency(
     const std::vector<const graph::Model*>& models,
     const std::shared_ptr<schedule::KernelProvider>& provider, const Tensors& sample,
-    const std::vector<int>& thread_counts) {
+    const std::vector<int>& thread_counts, const executor::SessionOptions& kernels) {
   std::vector<std::map<int, double>> result(models.size());
   for (const int threads : thread_counts) {
-    executor::SessionOptions options;
+    executor::SessionOptions options = kernels;
     options.threads = threads;
     std::vector<std::unique_ptr<executor::Session>> sessions;
     std::vector<std::function<void()>> work;

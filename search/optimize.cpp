@@ -219,7 +219,8 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   const Tensors one_sample = slice_samples(calibration, 0, batch);
   if (options.max_latency) {
     cost[kMilliseconds] =
-        measure_latency({&model}, provider, one_sample, {options.threads})[0].at(options.threads);
+        measure_latency({&model}, provider, one_sample, {options.threads}, options.kernels)[0].at(
+            options.threads);
   }
   const Resources limits = absolute_limits(options, cost);
 
@@ -243,7 +244,9 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
                    ends_at(kFitShare), studies);
   measure_sensitivities(after, provider, original.held_out, options.threads,
                         ends_at(kSensitivityShare), studies);
-  measure_latencies(fixed, provider, options.threads, ends_at(kLatencyShare), studies);
+  executor::SessionOptions session_options = options.kernels;
+  session_options.threads = options.threads;
+  measure_latencies(fixed, provider, session_options, ends_at(kLatencyShare), studies);
 
   // Choose and refit in order.
   bool refuse_slower = true;
@@ -337,7 +340,8 @@ OptimizeResult optimize(const graph::Model& source, const OptimizeData& data,
   }
   result.agreement = final_divergence.agreement;
   result.divergence = final_divergence.relative_l2;
-  const auto latencies = measure_latency({&model, &result.model}, provider, one_sample, counts);
+  const auto latencies =
+      measure_latency({&model, &result.model}, provider, one_sample, counts, options.kernels);
   result.original.latency_ms = latencies[0];
   result.optimized.latency_ms = latencies[1];
   judge(options, limits, result);

@@ -31,6 +31,7 @@ struct OptimizeOptions {
   std::vector<std::string> exclude;         ///< node names left alone
   DistillationOptions distillation;         ///< threads, seed and time are taken from below
   int threads = 2;
+  executor::SessionOptions kernels;  ///< which kernels measured sessions may choose
   uint64_t seed = 1;
   double time_budget_seconds = 0;  ///< 0: none; every phase gets a share of it
   bool dry_run = false;            ///< plan and predict, write nothing

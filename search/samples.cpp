@@ -147,6 +147,7 @@ BatchRunner::BatchRunner(const graph::Model& model,
                [&] {
                  executor::SessionOptions options;
                  options.threads = threads;
+                 options.exact = true;  // what is fitted to and judged is the model itself
                  options.keep = std::move(keep);
                  return options;
                }()),

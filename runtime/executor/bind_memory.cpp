@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/executor/memory.h"
+#include "runtime/schedule/variants/variant.h"
 
 namespace opsmith::executor {
 namespace {
@@ -98,14 +99,30 @@ class MemoryBinding {
     if (!constant.constant || !is_plain_data(constant.type)) return;
     if (location(id).kind == Location::Kind::Input) return;
     // Constants of the prepared model are packed once for all plans.
-    const graph::Graph& prepared = context_.prepared->graph;
-    auto known = prepared.find(constant.name);
-    bool shared = known && prepared.constant(*known) != nullptr &&
-                  prepared.constant(*known)->raw() == constant.constant->raw();
+    const graph::Graph& model = context_.prepared->graph;
+    auto known = model.find(constant.name);
+    bool shared = known && model.constant(*known) != nullptr &&
+                  model.constant(*known)->raw() == constant.constant->raw();
     WeightStore& store = shared ? *context_.weights : plan_.own_constants;
     if (!used_as_constant(id)) return;
     location(id).kind = Location::Kind::Constant;
-    location(id).data = store.packed(*constant.constant, constant.layout);
+    location(id).data = constant.preparation ? prepared(constant, store)
+                                             : store.packed(*constant.constant, constant.layout);
+  }
+
+  const void* prepared(const PlanValue& weight, WeightStore& store) {
+    const expression::Program& program = *weight.preparation;
+    const std::string key = to_string(weight.layout) + ' ' + expression::content_hash(program);
+    return store.prepared(
+        *weight.constant, key, weight.layout.storage_count(*weight.shape),
+        [&](const void* source, void* result) {
+          const auto kernel = context_.provider->kernel(
+              schedule::preparation_kernel(program, weight.layout, context_.target));
+          const int threads = context_.options.threads;
+          Tensor workspace(ElementType::UInt8, {kernel->workspace_bytes(threads) + 64});
+          void* const arguments[] = {const_cast<void*>(source), result};
+          kernel->run(arguments, workspace.raw(), threads);
+        });
   }
 
   bool used_as_constant(ValueId id) {

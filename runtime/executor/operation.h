@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct PlanValue {
   ElementType type = ElementType::Undefined;
   std::optional<Shape> shape;  ///< nullopt: depends on data, known only while running
   std::optional<Tensor> constant;
+  /// Where given, the elements are what this program, which has one weight and one output, makes of
+  /// the constant: computed once, while planning.
+  std::shared_ptr<const expression::Program> preparation;
   schedule::Layout layout;  ///< where the elements lie; row-major until layouts are assigned
 };
 
@@ -48,6 +52,9 @@ struct OperationList {
   std::vector<Operation> operations;  ///< in an order in which they can run
   std::vector<ValueId> inputs;        ///< of the graph
   std::vector<ValueId> outputs;
+  /// Kernels may get another program than their own (schedule/variants): inputs need the halos of
+  /// all.
+  bool variants = false;
 
   PlanValue& value(ValueId id) { return values.at(static_cast<size_t>(id)); }
   const PlanValue& value(ValueId id) const { return values.at(static_cast<size_t>(id)); }

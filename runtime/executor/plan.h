@@ -33,6 +33,7 @@ struct Step {
   Operation operation;
   std::shared_ptr<const compiler::LoadedKernel> kernel;  ///< of an Expression
   std::string variant;
+  std::shared_ptr<const schedule::KernelProblem> problem;  ///< of an Expression
   int64_t multiply_accumulates = 0;
   int64_t workspace = 0;  ///< offset in the arena
 };

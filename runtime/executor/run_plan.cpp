@@ -198,6 +198,7 @@ std::vector<Tensor> run_plan(const Plan& plan, const std::vector<Tensor>& inputs
     entry.node = step.operation.name;
     entry.operation = step.operation.type;
     entry.variant = step.variant;
+    entry.problem = step.problem;
     if (!step.operation.outputs.empty() && step.operation.outputs[0] != kNoValue) {
       entry.output = plan.value(step.operation.outputs[0]).shape.value_or(Shape{});
     }

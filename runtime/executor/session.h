@@ -11,6 +11,11 @@
 #include "runtime/schedule/kernel_provider.h"
 #include "runtime/schedule/target.h"
 
+namespace opsmith::schedule {
+class ScheduleLibrary;
+struct KernelProblem;
+}  // namespace opsmith::schedule
+
 namespace opsmith::executor {
 
 using Tensors = std::map<std::string, Tensor>;
@@ -25,6 +30,12 @@ struct SessionOptions {
   std::vector<std::string> parameters;
   bool blocked_layouts = true;
   bool fuse = true;
+  /// Only programs that sum as the model's operators do: no Winograd convolutions.
+  bool exact = false;
+  /// No packed weights that are larger than the model's own: no Winograd convolutions either.
+  bool low_memory = false;
+  /// Measured schedules to choose from; null: all are chosen by rule.
+  std::shared_ptr<schedule::ScheduleLibrary> schedules;
   /// How many plans (one per concrete input shape) stay in memory.
   size_t plans = 8;
 };
@@ -37,6 +48,7 @@ struct StepProfile {
   Shape output;
   double milliseconds = 0;
   int64_t multiply_accumulates = 0;
+  std::shared_ptr<const schedule::KernelProblem> problem;  ///< of a compiled kernel
 };
 
 /// A model ready to run. `run` may be called from several threads at once. Plans are made per

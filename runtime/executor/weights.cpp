@@ -32,6 +32,18 @@ const void* WeightStore::packed(const Tensor& constant, const schedule::Layout& 
   return entries_.emplace(std::move(key), std::move(entry)).first->second.storage.raw();
 }
 
+const void* WeightStore::prepared(
+    const Tensor& constant, const std::string& key, int64_t count,
+    const std::function<void(const void* source, void* result)>& make) {
+  std::lock_guard lock(mutex_);
+  Key full{constant.raw(), static_cast<int>(constant.type()), constant.shape(), key};
+  auto found = entries_.find(full);
+  if (found != entries_.end()) return found->second.storage.raw();
+  Entry entry{constant, Tensor(constant.type(), {count})};
+  make(constant.raw(), entry.storage.raw());
+  return entries_.emplace(std::move(full), std::move(entry)).first->second.storage.raw();
+}
+
 int64_t WeightStore::bytes() const {
   std::lock_guard lock(mutex_);
   int64_t sum = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,10 @@ class WeightStore {
  public:
   /// The elements of `constant` in `layout`; lives as long as the store.
   const void* packed(const Tensor& constant, const schedule::Layout& layout);
+
+  /// What `make` computes from `constant` into storage of `count` elements, once for each `key`.
+  const void* prepared(const Tensor& constant, const std::string& key, int64_t count,
+                       const std::function<void(const void* source, void* result)>& make);
 
   /// Bytes of everything handed out.
   int64_t bytes() const;

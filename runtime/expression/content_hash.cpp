@@ -1,14 +1,13 @@
 #include <map>
 
-#include "runtime/expression/program.h"
+#include "runtime/expression/canonical.h"
 #include "runtime/expression/visit.h"
 #include "support/hash.h"
 
 namespace opsmith::expression {
-namespace {
 
-/// Renames every tensor and iterator by its place, with names that no size symbol has.
-Program canonical(Program program) {
+// By place, with names that no size symbol has.
+Program canonical_names(Program program) {
   program.name = "$";
   std::map<std::string, std::string> tensors;
   const auto rename = [&](std::string& name) {
@@ -55,10 +54,8 @@ Program canonical(Program program) {
   return program;
 }
 
-}  // namespace
-
 std::string content_hash(const Program& program) {
-  return Hasher().text(print(canonical(program))).hex();
+  return Hasher().text(print(canonical_names(program))).hex();
 }
 
 }  // namespace opsmith::expression

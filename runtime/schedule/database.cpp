@@ -8,6 +8,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "runtime/schedule/database_rows.h"
 #include "support/error.h"
 #include "support/file.h"
 #include "support/log.h"
@@ -93,6 +94,8 @@ TargetParts parse_target(const std::string& key) {
   return parts;
 }
 
+bool is_text(const std::string& path) { return path.ends_with(".json"); }
+
 /// How far two machines are from each other; infinite when code of one does not suit the other.
 double distance(const TargetParts& a, const TargetParts& b) {
   if (a.instruction_set != b.instruction_set) return INFINITY;
@@ -150,6 +153,30 @@ struct ScheduleDatabase::State {
 
   Statement statement(const char* text) { return {database, path, text}; }
 
+  void execute(const char* text) { statement(text).step(); }
+
+  /// `newest`: takes the place of an earlier time of the same schedule.
+  void insert(const ScheduleKey& key, const ScheduleRow& row, bool newest) {
+    Statement statement_of_row =
+        statement(newest ? "INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                         : "INSERT OR IGNORE INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    statement_of_row.text(key.kernel_class).text(key.parameters).text(key.layouts).text(key.target);
+    statement_of_row.text(row.variant).text(to_json(row.schedule)).real(row.seconds);
+    statement_of_row.text(row.measured).text(row.version).step();
+  }
+
+  std::vector<std::pair<ScheduleKey, ScheduleRow>> all() {
+    Statement query = statement("SELECT * FROM measurements ORDER BY 1, 2, 3, 4, seconds");
+    std::vector<std::pair<ScheduleKey, ScheduleRow>> found;
+    while (query.step()) {
+      found.push_back(
+          {{query.column_text(0), query.column_text(1), query.column_text(2), query.column_text(3)},
+           {query.column_text(4), schedule_from_json(query.column_text(5)), query.column_real(6),
+            query.column_text(7), query.column_text(8)}});
+    }
+    return found;
+  }
+
   std::vector<ScheduleRow> rows(const ScheduleKey& key, const std::string& target) {
     Statement query = statement(
         "SELECT variant, schedule, seconds, measured, version FROM measurements"
@@ -201,6 +228,11 @@ std::vector<ScheduleRow> ScheduleDatabase::find(const ScheduleKey& key) {
   return chosen.empty() ? found : state_->rows(key, chosen);
 }
 
+std::vector<ScheduleRow> ScheduleDatabase::find_exactly(const ScheduleKey& key) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->rows(key, key.target);
+}
+
 std::optional<ScheduleRow> ScheduleDatabase::best(const ScheduleKey& key) {
   std::vector<ScheduleRow> found = find(key);
   if (found.empty()) return std::nullopt;
@@ -209,11 +241,7 @@ std::optional<ScheduleRow> ScheduleDatabase::best(const ScheduleKey& key) {
 
 void ScheduleDatabase::add(const ScheduleKey& key, const ScheduleRow& row) {
   const std::lock_guard lock(state_->mutex);
-  Statement insert =
-      state_->statement("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.text(key.kernel_class).text(key.parameters).text(key.layouts).text(key.target);
-  insert.text(row.variant).text(to_json(row.schedule)).real(row.seconds);
-  insert.text(row.measured).text(row.version).step();
+  state_->insert(key, row, true);
 }
 
 int64_t ScheduleDatabase::size() {
@@ -243,6 +271,12 @@ int64_t ScheduleDatabase::merge(const std::string& other_path) {
     throw UserError("schedule database " + other_path + " cannot be read");
   }
   const int64_t before = size();
+  if (is_text(other_path)) {
+    state_->execute("BEGIN");
+    for (const auto& [key, row] : read_rows(other_path)) state_->insert(key, row, false);
+    state_->execute("COMMIT");
+    return size() - before;
+  }
   {
     Statement attach = state_->statement("ATTACH DATABASE ? AS other");
     attach.text(other_path).step();
@@ -261,6 +295,10 @@ void ScheduleDatabase::export_to(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
   if (access(path.c_str(), F_OK) == 0) {
     throw UserError("'" + path + "' exists; choose another file");
+  }
+  if (is_text(path)) {
+    write_rows(path, state_->all());
+    return;
   }
   Statement vacuum = state_->statement("VACUUM INTO ?");
   vacuum.text(path).step();

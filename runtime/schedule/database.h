@@ -45,6 +45,8 @@ class ScheduleDatabase {
   /// instruction set whose caches are nearest.
   std::vector<ScheduleRow> find(const ScheduleKey& key);
   std::optional<ScheduleRow> best(const ScheduleKey& key);
+  /// Rows of this key and target alone, fastest first.
+  std::vector<ScheduleRow> find_exactly(const ScheduleKey& key);
   void add(const ScheduleKey& key, const ScheduleRow& row);
 
   int64_t size();
@@ -57,9 +59,11 @@ class ScheduleDatabase {
   };
   std::vector<Line> list();
 
-  /// Takes in the rows of another database that are not here yet. Returns how many.
+  /// Takes in the rows of another database, or of a file of rows (*.json), that are not here yet.
+  /// Returns how many.
   int64_t merge(const std::string& other_path);
-  /// Writes all rows to a new file. Throws UserError when it exists.
+  /// Writes all rows to a new file: a database, or text with one row a line where the name ends in
+  /// .json. Throws UserError when it exists.
   void export_to(const std::string& path);
   /// Keeps the fastest `keep` rows of each key and target. Returns how many rows went.
   int64_t prune(int64_t keep);
@@ -68,8 +72,5 @@ class ScheduleDatabase {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// The fastest schedule in the database; without one (or without a database) the default.
-Schedule choose_schedule(const KernelSpecification& specification, ScheduleDatabase* database);
 
 }  // namespace opsmith::schedule

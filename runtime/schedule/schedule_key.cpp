@@ -48,11 +48,4 @@ ScheduleKey schedule_key(const KernelSpecification& specification) {
   return key;
 }
 
-Schedule choose_schedule(const KernelSpecification& specification, ScheduleDatabase* database) {
-  if (database != nullptr) {
-    if (const auto row = database->best(schedule_key(specification))) return row->schedule;
-  }
-  return default_schedule(specification.program, specification.layouts, specification.target);
-}
-
 }  // namespace opsmith::schedule

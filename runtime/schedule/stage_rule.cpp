@@ -11,8 +11,6 @@ constexpr int64_t kWorthThreads = 32768;
 constexpr int64_t kEnoughTasks = 16;
 /// Operations that make a task worth its start.
 constexpr int64_t kTaskWork = 4096;
-/// Multiply-adds in one unrolled loop body: bounded by the instruction cache and compile time.
-constexpr int64_t kBodyBudget = 448;
 
 }  // namespace
 
@@ -40,7 +38,7 @@ void StageRule::write_reduction(int64_t points) {
     if (!axis(i).reduction || is_guarded(axis(i))) continue;
     if (longest < 0 || axis(i).extent > axis(longest).extent) longest = i;
   }
-  int64_t budget = std::max<int64_t>(kBodyBudget / points, 1);
+  int64_t budget = std::max<int64_t>(body_budget() / points, 1);
   std::vector<std::string> inner;
   for (int i = 0; i < axis_count(); ++i) {
     if (!axis(i).reduction) continue;
@@ -50,11 +48,11 @@ void StageRule::write_reduction(int64_t points) {
     }
     std::string name = axis(i).name;
     int64_t extent = axis(i).extent;
-    if (extent > kReductionBlock) {
-      const auto [outer, rest] = split(name, kReductionBlock);
+    if (extent > reduction_block()) {
+      const auto [outer, rest] = split(name, reduction_block());
       reduction_loops_.insert(reduction_loops_.begin(), outer);
       name = rest;
-      extent = kReductionBlock;
+      extent = reduction_block();
     }
     int64_t copies = 1;
     while (copies * 2 <= budget && copies < extent) copies *= 2;
@@ -200,7 +198,7 @@ Layout StageRule::packed(const StageAnalysis::Access& weight) const {
     layout.order.push_back({dimension, 0});
   };
   int blocked = -1;
-  if (longest_ >= 0 && axis(longest_).extent > kReductionBlock) {
+  if (longest_ >= 0 && axis(longest_).extent > reduction_block()) {
     for (const LoopAxis::Part& part : axis(longest_).parts) place(dimension_of(part.name));
     if (axis(longest_).parts.size() == 1) blocked = dimension_of(axis(longest_).name);
   }
@@ -209,7 +207,7 @@ Layout StageRule::packed(const StageAnalysis::Access& weight) const {
     for (const LoopAxis::Part& part : other.parts) place(dimension_of(part.name));
   }
   for (size_t d = 0; d < placed.size(); ++d) place(static_cast<int>(d));
-  if (blocked >= 0) layout.order.push_back({blocked, kReductionBlock});
+  if (blocked >= 0) layout.order.push_back({blocked, reduction_block()});
   const int64_t block =
       std::min(vector_block_, (axis(vector_).extent + lanes() - 1) / lanes() * lanes());
   layout.order.push_back({vector_dimension, block});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/schedule/register_tile.h"
+#include "runtime/schedule/rule_knobs.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/schedule/stage_analysis.h"
 
@@ -14,8 +15,9 @@ namespace opsmith::schedule {
 /// Writes the default directives of one stage; the rules are in docs/schedules.md.
 class StageRule {
  public:
-  StageRule(const StageAnalysis& analysis, const Target& target, Schedule& schedule)
-      : analysis_(analysis), target_(target), schedule_(schedule) {}
+  StageRule(const StageAnalysis& analysis, const Target& target, Schedule& schedule,
+            const RuleKnobs& knobs = {})
+      : analysis_(analysis), target_(target), schedule_(schedule), knobs_(knobs) {}
 
   void write();
 
@@ -24,7 +26,13 @@ class StageRule {
 
  private:
   /// Reductions are walked in blocks as long as those of blocked channels.
-  static constexpr int64_t kReductionBlock = 16;
+  int64_t reduction_block() const {
+    return knobs_.reduction_block > 0 ? knobs_.reduction_block : 16;
+  }
+  /// Multiply-adds in one unrolled loop body: bounded by the instruction cache and compile time.
+  int64_t body_budget() const { return knobs_.body > 0 ? knobs_.body : 448; }
+  /// The tile with what the knobs say of it, as far as registers allow.
+  void turn_knobs(const TileProblem& problem, RegisterTile& tile) const;
 
   /// An output loop outside the reduction.
   struct OuterLoop {
@@ -100,6 +108,7 @@ class StageRule {
   StageAnalysis analysis_;
   const Target& target_;
   Schedule& schedule_;
+  RuleKnobs knobs_;
   int vector_ = -1;   ///< number of the vectorized axis
   int longest_ = -1;  ///< number of the reduction axis that is unrolled
   /// Taps of the window are walked through innermost, so that they share what is loaded.

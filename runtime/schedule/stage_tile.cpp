@@ -167,6 +167,7 @@ void StageRule::tile_outputs() {
       problem.registers = std::min<int64_t>(problem.registers, kUnsharedPoints + 2);
     }
     tile = choose_tile(problem);
+    turn_knobs(problem, tile);
   } else {
     for (const int64_t vectors : {4, 2}) {
       if (vector_ < 0 || axis(vector_).extent % (vectors * width) != 0 || tile.vectors > 1) {
@@ -197,6 +198,14 @@ std::vector<int64_t> StageRule::vectors_of_one_group(int64_t most) const {
     if (uniform) counts.push_back(count);
   }
   return counts;
+}
+
+void StageRule::turn_knobs(const TileProblem& problem, RegisterTile& tile) const {
+  if (knobs_.vectors > 0) tile.vectors = std::min(knobs_.vectors, problem.vectors);
+  if (knobs_.columns > 0) {
+    tile.rows = 1;
+    tile.columns = std::min(knobs_.columns, problem.columns);
+  }
 }
 
 void StageRule::write_output_tile(const RegisterTile& tile, int row, int column) {

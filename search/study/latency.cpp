@@ -65,8 +65,9 @@ Tensor sample_input(const graph::Model& single) {
 }  // namespace
 
 void measure_latencies(const graph::Model& fixed,
-                       const std::shared_ptr<schedule::KernelProvider>& provider, int threads,
-                       const std::function<bool()>& stop, std::vector<LayerStudy>& studies) {
+                       const std::shared_ptr<schedule::KernelProvider>& provider,
+                       const executor::SessionOptions& options, const std::function<bool()>& stop,
+                       std::vector<LayerStudy>& studies) {
   Progress progress("measuring operators alone", static_cast<int64_t>(studies.size()));
   std::map<std::string, double> known;
   for (LayerStudy& study : studies) {
@@ -75,8 +76,6 @@ void measure_latencies(const graph::Model& fixed,
                               to_string(*fixed.graph.value(study.target.input(fixed.graph)).shape);
     const graph::Model original = single_node(fixed, study.target.node);
     const std::string input_name = original.graph.value(original.graph.inputs.front()).name;
-    executor::SessionOptions options;
-    options.threads = threads;
     std::vector<Contestant> contestants;
     const auto enter = [&](const graph::Model& model, double* milliseconds) {
       contestants.push_back(

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/schedule/variants/variant.h"
+
 namespace opsmith::executor {
 namespace {
 
@@ -183,8 +185,10 @@ Access access_of(const Operation& operation, size_t i, const OperationList& list
       if (read.tensor() != tensor) continue;
       if (!runs_over_batch(program, stage, read))
         return {value.constant ? Access::Need::Any : Access::Need::RowMajor, {}};
-      return {can_block(value, block) ? Access::Need::Blocked : Access::Need::Plain,
-              reach_of(program, tensor)};
+      if (!can_block(value, block)) return {Access::Need::Plain, reach_of(program, tensor)};
+      std::vector<Layout::Halo> halo;
+      if (list.variants) halo = schedule::variant_reach(program, tensor);
+      return {Access::Need::Blocked, halo.empty() ? reach_of(program, tensor) : halo};
     }
   }
   // Element by element beside the output: in the output's layout, unless it is a broadcast.

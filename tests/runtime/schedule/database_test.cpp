@@ -88,6 +88,13 @@ TEST(ScheduleDatabase, KeepsMergesExportsAndPrunes) {
   EXPECT_EQ(ScheduleDatabase(folder.file("c.db")).size(), 3);
   EXPECT_THROW(second.export_to(folder.file("c.db")), UserError);
   EXPECT_THROW(second.merge(folder.file("none.db")), UserError);
+  second.export_to(folder.file("c.json"));
+  ScheduleDatabase third(":memory:");
+  EXPECT_EQ(third.merge(folder.file("c.json")), 3);
+  EXPECT_EQ(third.merge(folder.file("c.json")), 0);
+  EXPECT_EQ(to_json(third.best(kKey)->schedule), to_json(second.best(kKey)->schedule));
+  write_file(folder.file("bad.json"), "{\"class\": 3}\n");
+  EXPECT_THROW(third.merge(folder.file("bad.json")), UserError);
   EXPECT_EQ(second.prune(1), 2);
   EXPECT_EQ(second.best(kKey)->schedule.directives[0].factor, 8);
 }
@@ -121,15 +128,6 @@ TEST(ScheduleDatabase, KeysSeparateClassFromParameters) {
   KernelSpecification blocked = matrix_product(5);
   blocked.layouts["w"] = parse_layout("1,0,1/16");
   EXPECT_NE(schedule_key(blocked).layouts, a.layouts);
-}
-
-TEST(ScheduleDatabase, ChoiceTakesTheDatabaseFirst) {
-  ScheduleDatabase database(":memory:");
-  const KernelSpecification specification = matrix_product(5);
-  EXPECT_EQ(to_json(choose_schedule(specification, &database)),
-            to_json(default_schedule(specification.program, {}, specification.target)));
-  database.add(schedule_key(specification), row(1, 3));
-  EXPECT_EQ(to_json(choose_schedule(specification, &database)), to_json(row(1, 3).schedule));
 }
 
 }  // namespace
