@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "runtime/executor/session.h"
 #include "search/study/distillation.h"
 #include "support/tensor.h"
 

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "runtime/executor/session.h"
+#include "runtime/schedule/database.h"
 
 namespace opsmith::search {
 

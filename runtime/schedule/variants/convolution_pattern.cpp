@@ -16,7 +16,10 @@ std::optional<int64_t> number(const Index& index) {
 }
 
 bool is_iterator(const Index& index, const expression::Axis& axis) {
-  return expression::simplify(index) == Index::iterator(axis.name);
+  const Index simple = expression::simplify(index);
+  if (simple == Index::iterator(axis.name)) return true;
+  // Simplified indices do not name axes of one iteration.
+  return number(axis.extent) == 1 && simple.is_constant(0);
 }
 
 /// The padding p of an index out + tap - p.
@@ -24,7 +27,8 @@ std::optional<int64_t> padding(const Index& index, const expression::Axis& out,
                                const expression::Axis& tap) {
   expression::Affine affine;
   if (!expression::as_affine(index, affine)) return std::nullopt;
-  std::map<std::string, int64_t> wanted = {{out.name, 1}, {tap.name, 1}};
+  std::map<std::string, int64_t> wanted = {{tap.name, 1}};
+  if (number(out.extent) != 1 || affine.coefficients.contains(out.name)) wanted[out.name] = 1;
   if (affine.coefficients != wanted) return std::nullopt;
   return -affine.constant;
 }
