@@ -102,12 +102,12 @@ KernelChoice choose_kernel(const expression::Program& defining,
       try {
         choice.schedule = parted(row.schedule);
       } catch (const UserError& error) {
-        rules.library->warn_unfit(defining.name, error.what());
+        rules.library->warn_unfit("a kernel", error.what());
         return false;
       }
       for (const auto& [weight, layout] : choice.schedule.weights) {
         if (!fits(choice.variant.program, weight, layout) || data_layouts.contains(weight)) {
-          rules.library->warn_unfit(defining.name, "the layout of weight '" + weight + "'");
+          rules.library->warn_unfit("a kernel", "the layout of weight '" + weight + "'");
           return false;
         }
       }

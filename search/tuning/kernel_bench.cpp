@@ -60,7 +60,8 @@ std::function<void()> KernelBench::runnable(const schedule::KernelChoice& choice
     }
   }
   // A larger pool is kept by those who run in the smaller one no longer.
-  const int64_t pool_bytes = std::max(kPoolBytes, run->bytes_of_set);
+  // Twice at least, so that no run finds what the last one has left in the caches.
+  const int64_t pool_bytes = std::max(kPoolBytes, 2 * run->bytes_of_set);
   if (static_cast<int64_t>(weights_.bytes()) < pool_bytes) weights_ = filled(pool_bytes);
   const Tensor pool = weights_;
   run->pool = static_cast<char*>(const_cast<void*>(pool.raw()));
