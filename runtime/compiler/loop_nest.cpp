@@ -29,8 +29,15 @@ int64_t constant_extent(const expression::Stage& stage, const expression::Axis& 
 bool has_rest(const StageNest& nest, const std::string& split);
 
 /// Whether an axis is shorter in the last iteration of some loop: it is part of a split with a
-/// rest.
+/// rest, or one of a stage that is computed inside another's loop, of whose last iteration the same
+/// may hold.
 bool gets_shorter(const StageNest& nest, const std::string& axis) {
+  const auto& own = nest.stage.axes;
+  const bool shrinks = !nest.anchor.empty() &&
+                       std::any_of(own.begin(), own.end(), [&](const expression::Axis& other) {
+                         return other.name == axis;
+                       });
+  if (shrinks) return true;
   return std::any_of(nest.axes.begin(), nest.axes.end(), [&](const auto& entry) {
     const auto& [name, split] = entry;
     if (split.kind != AxisRelation::Kind::Split) return false;

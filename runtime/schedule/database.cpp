@@ -98,8 +98,9 @@ bool is_text(const std::string& path) { return path.ends_with(".json"); }
 
 /// How far two machines are from each other; infinite when code of one does not suit the other.
 double distance(const TargetParts& a, const TargetParts& b) {
-  if (a.instruction_set != b.instruction_set) return INFINITY;
-  double sum = a.threads == b.threads ? 0 : 1;
+  // What is best for one thread may have a single task.
+  if (a.instruction_set != b.instruction_set || a.threads != b.threads) return INFINITY;
+  double sum = 0;
   for (size_t i = 0; i < std::max(a.caches.size(), b.caches.size()); ++i) {
     if (i >= a.caches.size() || i >= b.caches.size()) {
       sum += 4;

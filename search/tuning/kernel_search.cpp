@@ -66,7 +66,7 @@ bool KernelSearch::start() {
     timing.max_runs = 200;
     timing.seconds = 0.1;
     rule_seconds_ = measure(run_rule_, timing).median;
-    note(rule_, rule_seconds_);
+    note(rule_, rule_seconds_, how_ + ", by rule");
   }
   best_seconds_ = rule_seconds_;
   for (const TuningPoint& point : starting_points(problem_, target_, rules_)) {
@@ -79,9 +79,9 @@ bool KernelSearch::start() {
   return true;
 }
 
-void KernelSearch::note(const KernelChoice& choice, double seconds) {
+void KernelSearch::note(const KernelChoice& choice, double seconds, const std::string& how) {
   known_[key_of(choice)] = seconds;
-  database_.add(key_, {choice.variant.name, joined(choice.schedule), seconds, how_,
+  database_.add(key_, {choice.variant.name, joined(choice.schedule), seconds, how,
                        schedule::kScheduleVersion});
 }
 
@@ -96,7 +96,7 @@ std::optional<double> KernelSearch::seconds_of(const KernelChoice& choice) {
   ++measured_;
   double relative = ratio(run, run_rule_, 3, 0);
   if (relative < kHopeless) relative = ratio(run, run_rule_, 9, 0.06);
-  note(choice, relative * rule_seconds_);
+  note(choice, relative * rule_seconds_, how_);
   return relative * rule_seconds_;
 }
 
@@ -135,7 +135,7 @@ void KernelSearch::confirm() {
   best_seconds_ = relative * rule_seconds_;
   if (relative > kWorthwhile) {
     // Not better than chance: the rule's choice shall be found first.
-    note(best_choice_, std::max(best_seconds_, rule_seconds_ * 1.001));
+    note(best_choice_, std::max(best_seconds_, rule_seconds_ * 1.001), how_);
     best_choice_ = rule_;
     best_seconds_ = rule_seconds_;
     // Others that seemed better were no better than this one.
@@ -147,7 +147,7 @@ void KernelSearch::confirm() {
     }
     return;
   }
-  note(best_choice_, best_seconds_);
+  note(best_choice_, best_seconds_, how_);
 }
 
 }  // namespace opsmith::search

@@ -43,7 +43,7 @@ class KernelSearch {
   /// Seconds of a candidate, from the database or measured; nullopt where it does not fit.
   std::optional<double> seconds_of(const schedule::KernelChoice& choice);
   bool consider(Candidate candidate);
-  void note(const schedule::KernelChoice& choice, double seconds);
+  void note(const schedule::KernelChoice& choice, double seconds, const std::string& how);
   bool start();
 
   const schedule::KernelProblem& problem_;

@@ -58,6 +58,8 @@ TEST(ScheduleDatabase, FallsBackToTheNearestCachesOfTheSameInstructionSet) {
   ScheduleKey other = kKey;
   other.target = "B/9/9 avx2 32K/1024K/32768K 1";
   database.add(other, row(0.1, 2));
+  other.target = "A/1/2 avx512 32K/1024K/32768K 2";  // another number of threads
+  database.add(other, row(0.1, 2));
   EXPECT_FALSE(database.best(kKey));
   other.target = "B/9/9 avx512 32K/2048K/65536K 1";
   database.add(other, row(5, 4));

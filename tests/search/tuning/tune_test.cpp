@@ -15,6 +15,7 @@ namespace {
 
 using executor::Session;
 using executor::SessionOptions;
+using executor::Tensors;
 using opsmith::testing::ModelMaker;
 using opsmith::testing::random_tensor;
 using opsmith::testing::shared_compiler;
