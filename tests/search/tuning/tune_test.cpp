@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/runtime/executor/models.h"
 #include "runtime/compiler/compiler.h"
 #include "runtime/expression/canonical.h"
 #include "runtime/expression/interpreter.h"
 #include "search/tuning/candidate.h"
+#include "tests/runtime/executor/models.h"
 
 // The space of schedules, and the search with its database. No time is asserted.
 
