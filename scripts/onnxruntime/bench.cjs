@@ -1,6 +1,8 @@
 // opsmith against onnxruntime: for each model and thread count the two take turns, each in a fresh
 // process per round, and the median over rounds of each one's median is compared.
-//   bench.cjs [--rounds 3] [--seconds 2] [--threads 1,2] [--json FILE] [MODEL ... | grouped]
+//   bench.cjs [--rounds 3] [--seconds 2] [--threads 1,2] [--target avx2] [--exact] [--json FILE]
+//             [MODEL ... | grouped]
+// --target and --exact are for opsmith; onnxruntime uses what the machine has.
 'use strict';
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -81,24 +83,26 @@ async function measurePeer({ name, file, threads, seconds }) {
     { median_ms: median(times), open_ms: open, peak_bytes: resident('VmHWM') - before }));
 }
 
-function measureOurs({ file, inputs, threads, seconds }) {
+function measureOurs({ file, inputs, threads, seconds, kernels }) {
   const json = path.join(work, 'bench.json');
   const flags = Object.entries(inputs).flatMap(([name, tensor], i) => {
     const data = path.join(work, `bench-input-${i}.npy`);
     writeNpy(data, tensor);
     return ['--input', `${name}=${data}`];
   });
-  opsmith('bench', file, '--quiet', ...flags, '--threads', String(threads),
+  opsmith('bench', file, '--quiet', ...flags, ...kernels, '--threads', String(threads),
     '--time-budget', `${seconds}s`, '--json', json);
   return JSON.parse(fs.readFileSync(json, 'utf8')).results[0];
 }
 
 function parse(args) {
-  const options = { rounds: 3, seconds: 2, threads: [1, 2], json: '', chosen: [] };
+  const options = { rounds: 3, seconds: 2, threads: [1, 2], json: '', kernels: [], chosen: [] };
   for (let i = 0; i < args.length; ++i) {
     if (args[i] === '--rounds') options.rounds = Number(args[++i]);
     else if (args[i] === '--seconds') options.seconds = Number(args[++i]);
     else if (args[i] === '--threads') options.threads = args[++i].split(',').map(Number);
+    else if (args[i] === '--target') options.kernels.push('--target', args[++i]);
+    else if (args[i] === '--exact') options.kernels.push('--exact');
     else if (args[i] === '--json') options.json = args[++i];
     else if (args[i] === 'grouped') options.chosen.push(...Object.keys(grouped));
     else if (known(args[i])) options.chosen.push(args[i]);
@@ -116,7 +120,7 @@ function measure(name, threads, options) {
   const ours = [];
   const theirs = [];
   for (let round = 0; round < options.rounds; ++round) {
-    ours.push(measureOurs({ ...model, threads, seconds: options.seconds }));
+    ours.push(measureOurs({ ...model, threads, seconds: options.seconds, kernels: options.kernels }));
     const task = { name, file: model.file, threads, seconds: options.seconds };
     theirs.push(JSON.parse(execFileSync(process.execPath,
       [__filename, '--peer', JSON.stringify(task)], { encoding: 'utf8' })));
