@@ -149,6 +149,7 @@ class Distiller {
     training_ =
         substitute::make_training_graph(student_, batch_shapes(data_.inputs, batch_), losses);
     executor::SessionOptions session;
+    session.exact = true;  // what is taught is the model itself
     session.threads = options_.threads;
     session.parameters = training_.parameters;
     session_ = std::make_unique<executor::Session>(training_.model, provider_, session);
