@@ -167,7 +167,7 @@ std::unique_ptr<Source> second_source(const CompareOptions& options, const graph
   Tensors inputs = options.inputs.empty() ? random_inputs(model, options.seed)
                                           : load_inputs(model, options.inputs);
   if (options.inputs.empty()) share_inputs(first_inputs, inputs, options);
-  return std::make_unique<Probe>(std::move(model), std::move(inputs), options.threads);
+  return std::make_unique<Probe>(std::move(model), std::move(inputs), session_options(options));
 }
 
 void run(const CompareOptions& options) {
