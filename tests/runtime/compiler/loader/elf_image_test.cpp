@@ -58,12 +58,15 @@ std::string with_entry(uint32_t type, const Change<Entry>& change) {
   std::memcpy(&header, object.data(), sizeof header);
   bool changed = false;
   for (size_t i = 0; i < header.e_shnum && !changed; ++i) {
-    Elf64_Shdr section, target;
+    Elf64_Shdr section;
     std::memcpy(&section, object.data() + header.e_shoff + i * sizeof section, sizeof section);
     if (section.sh_type != type) continue;
-    std::memcpy(&target, object.data() + header.e_shoff + section.sh_info * sizeof section,
-                sizeof target);
-    if (type == SHT_RELA && (target.sh_flags & SHF_EXECINSTR) == 0) continue;
+    if (type == SHT_RELA) {  // of these alone is sh_info a section: the one they change
+      Elf64_Shdr target;
+      std::memcpy(&target, object.data() + header.e_shoff + section.sh_info * sizeof section,
+                  sizeof target);
+      if ((target.sh_flags & SHF_EXECINSTR) == 0) continue;
+    }
     changed =
         change_first<Entry>(object, section.sh_offset, section.sh_size / sizeof(Entry), change);
   }
