@@ -20,6 +20,9 @@ using opsmith::testing::ModelMaker;
 using opsmith::testing::random_tensor;
 using opsmith::testing::shared_compiler;
 
+/// Seconds in which a few schedules are compiled and measured, on a busy machine and sanitized too.
+constexpr double kEnough = 4;
+
 graph::Model small_model(ModelMaker& m) {
   const graph::ValueId conv = m.convolution(m.x, 16, 24, 3);
   return m.finish({m.convolution(m.node("Relu", {conv}), 24, 16, 1)});
@@ -63,7 +66,7 @@ TEST(Tuning, MeasurementsAreKeptAndNotRepeated) {
   const Tensors inputs = {{"x", random_tensor(m.random(), {1, 16, 6, 6})}};
   schedule::ScheduleDatabase database(":memory:");
   TuneOptions options;
-  options.seconds = 0.4;
+  options.seconds = kEnough;
   const auto first = tune(model, inputs, shared_compiler(), database, options);
   ASSERT_FALSE(first.empty());
   const int64_t rows = database.size();
@@ -75,7 +78,7 @@ TEST(Tuning, MeasurementsAreKeptAndNotRepeated) {
   options.seconds = 1e-9;  // over before it begins: nothing is measured, nothing is lost
   EXPECT_TRUE(tune(model, inputs, shared_compiler(), database, options).empty());
   EXPECT_EQ(database.size(), rows);
-  options.seconds = 0.4;
+  options.seconds = kEnough;
   const auto second = tune(model, inputs, shared_compiler(), database, options);
   EXPECT_GE(database.size(), rows);
   EXPECT_DOUBLE_EQ(second.at(0).seconds_before, first.at(0).seconds_before);
@@ -87,7 +90,7 @@ TEST(Tuning, ASessionTakesWhatWasTuned) {
   const Tensors inputs = {{"x", random_tensor(m.random(), {1, 16, 6, 6})}};
   const auto database = std::make_shared<schedule::ScheduleDatabase>(":memory:");
   TuneOptions tuning;
-  tuning.seconds = 0.2;
+  tuning.seconds = kEnough;
   tune(model, inputs, shared_compiler(), *database, tuning);
   SessionOptions options;
   options.schedules = std::make_shared<schedule::ScheduleLibrary>(database, nullptr);
